@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+
+int io_write_all(int fd, const void *buf, size_t n) {
+        const char *p = buf;
+
+        while (n > 0) {
+                ssize_t k;
+
+                k = write(fd, p, n);
+                if (k < 0) {
+                        if (errno == EINTR)
+                                continue;
+                        return -errno;
+                }
+
+                p += k;
+                n -= (size_t) k;
+        }
+
+        return 0;
+}
+
+int io_read_all(int fd, size_t max, char **ret, size_t *ret_n) {
+        _cleanup_free_ char *buf = NULL;
+        size_t allocated = 0, n = 0;
+
+        for (;;) {
+                ssize_t k;
+                int r;
+
+                r = grow(&buf, &allocated, n + 2, 1);
+                if (r < 0)
+                        return r;
+
+                k = read(fd, buf + n, allocated - n - 1);
+                if (k < 0) {
+                        if (errno == EINTR)
+                                continue;
+                        return -errno;
+                }
+                if (k == 0)
+                        break;
+
+                n += (size_t) k;
+                if (n > max)
+                        return -EFBIG;
+        }
+
+        buf[n] = '\0';
+        *ret = TAKE_PTR(buf);
+        if (ret_n)
+                *ret_n = n;
+        return 0;
+}
+
+int io_read_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_n) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        /* O_NONBLOCK: a FIFO in place of the file must not hang the caller. */
+        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0)
+                return -errno;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -ENOTREG;
+
+        return io_read_all(fd, max, ret, ret_n);
+}
+
+int io_write_new_at(int dir_fd, const char *path, mode_t mode, const void *buf, size_t n) {
+        _cleanup_close_ int fd = -EBADF;
+
+        fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+
+        if (mode != 0600 && fchmod(fd, mode) < 0)
+                return -errno;
+
+        return io_write_all(fd, buf, n);
+}

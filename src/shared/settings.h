@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Settings: environment variable, else the profile's profiles/<name>.conf, else claude-profile.conf, else the default.
+ * One table in settings.c has a row for each: variable, key, type, default, field. */
+
+#include "basic/macro.h"
+#include "shared/dirs.h"
+
+typedef enum Isolation {
+        ISOLATION_KRUN,
+        ISOLATION_CONTAINER,
+        _ISOLATION_MAX,
+        _ISOLATION_INVALID = -EINVAL,
+} Isolation;
+
+const char *isolation_to_string(Isolation i);
+
+typedef enum SettingSource {
+        SETTING_DEFAULT,
+        SETTING_MAIN_FILE,
+        SETTING_PROFILE_FILE,
+        SETTING_ENVIRONMENT,
+} SettingSource;
+
+typedef struct Settings {
+        char *profiles_base;
+        char *claude_bin;
+        char *podman_bin;
+        int sandbox; /* CLAUDE_PROFILE_SANDBOX: 1, 0, or -1 for "the marker decides" */
+        char *image;
+        Isolation isolation;
+        uint64_t ram_mib;
+        uint64_t cpus;
+        bool skip_permissions;
+        bool ssh_agent;
+        bool gpg_agent;
+        bool clipboard;
+        bool chrome;
+        bool gh;
+        bool pulumi;
+        char **infisical;    /* lists: NULL or at least one item */
+        char **forward_env;
+        char **ssh_keys;
+        char *chrome_bin;    /* NULL: searched */
+        char *allow_root;    /* NULL: none */
+        char **report_paths;
+        char *memory_max;    /* of the scope, as systemd.resource-control(5) writes them; NULL: unset */
+        char *memory_high;
+        char *cpu_quota;
+        char *cpu_weight;
+        char *tasks_max;
+} Settings;
+
+/* Loads what is in force for `profile`, or for no profile in particular (NULL). On failure `*ret_error` is one sentence
+ * for the user that names variable or file, line and value; the caller frees it. Returns 0 or negative errno. */
+int settings_load(const Dirs *dirs, const char *profile, Settings **ret, char **ret_error);
+Settings *settings_free(Settings *s);
+DEFINE_CLEANUP(Settings *, settings_free);
+#define _cleanup_settings_ _cleanup_(settings_freep)
