@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A relay passes bytes between two ends, both ways, until both directions are done. It has no event loop: whoever owns it
- * hooks its own (epoll, sd-event) in by two calls.
+/* A relay passes bytes between two ends, both ways, until both directions are done. It has no event loop:
+ * whoever owns it hooks its own (epoll, sd-event) in by two calls.
  *
- * - The relay calls `watch` with the epoll mask that it wants on a descriptor whenever that mask changes. Level-triggered
- *   polling, except where the mask has EPOLLET: pass it on as it is. Mask 0: take the descriptor out of the poll set
- *   (a mask of 0 left in would spin, EPOLLHUP cannot be masked); the relay may close it right after.
- * - The owner calls relay_dispatch() with what epoll said.
+ * The relay calls `watch` with the epoll mask that it wants on a descriptor whenever that mask changes.
+ * Polling is level-triggered, except where the mask has EPOLLET: pass it on as it is. Mask 0: take the
+ * descriptor out of the poll set (left in, it would spin: EPOLLHUP cannot be masked); the relay may close it
+ * right after. The owner calls relay_dispatch() with what epoll said.
  *
- * All descriptors must be non-blocking, and the process must ignore SIGPIPE. A socket may still be connecting: what is pushed
- * in waits, and a failed connection ends the relay. A descriptor that epoll refuses with EPERM (a regular file) is always ready. */
+ * All descriptors must be non-blocking, and the process must ignore SIGPIPE. A socket may still be
+ * connecting: what is pushed in waits, and a failed connection ends the relay. A descriptor that epoll
+ * refuses with EPERM (a regular file) is always ready. */
 
 #include "basic/macro.h"
+#include "basic/pipe-pool.h"
 
 typedef struct Relay Relay;
 typedef struct RelayShared RelayShared;
@@ -38,34 +40,29 @@ typedef enum RelayState {
 const char *relay_state_to_string(RelayState s);
 
 typedef struct RelayEnd {
-        int in;  /* equal to `out` for a socket */
+        int in; /* equal to `out` for a socket */
         int out;
         uint32_t watched_in; /* what `watch` was last told; for a socket in `watched_in` alone */
         uint32_t watched_out;
 } RelayEnd;
 
-typedef struct RelayPipe {
-        int in; /* -EBADF when the flow has no pipe */
-        int out;
-        size_t n; /* bytes in it */
-} RelayPipe;
-
 typedef struct RelayFlow {
         RelayState state;
-        bool bulk;     /* the last read filled the scratch buffer: splice next time */
-        int error;     /* why it broke off, negative errno; 0 if it did not */
+        bool bulk;      /* the last read filled the scratch buffer: splice next time */
+        bool no_splice; /* the kernel cannot splice from this source */
+        int error;      /* why it broke off, negative errno; 0 if it did not */
         uint64_t bytes; /* written to the destination */
-        char *left;    /* read but not yet written; NULL when nothing is left over */
+        char *left;     /* read but not yet written; NULL when nothing is left over */
         size_t left_offset;
         size_t left_end;
-        RelayPipe pipe;
+        Pipe pipe;
 } RelayFlow;
 
 typedef int (*RelayWatch)(Relay *r, int fd, uint32_t events);
 
 struct Relay {
         RelayShared *shared;
-        RelayWatch watch;                 /* returns 0 or negative errno */
+        RelayWatch watch; /* returns 0 or negative errno */
         RelayEnd ends[_RELAY_SIDE_MAX];
         RelayFlow flows[_RELAY_SIDE_MAX]; /* by source: flows[RELAY_A] goes from A to B */
 };
@@ -81,7 +78,7 @@ void relay_init(Relay *r, RelayShared *shared, RelayWatch watch, RelayEnd a, Rel
 #define RELAY_SOCKET(fd) ((RelayEnd) { .in = (fd), .out = (fd) })
 #define RELAY_PAIR(fd_in, fd_out) ((RelayEnd) { .in = (fd_in), .out = (fd_out) })
 
-/* Passes bytes on as if `from` had sent them, behind everything read from it so far. Returns 0 or -ENOMEM. */
+/* Passes bytes on as if `from` had sent them, behind what was read from it. Returns 0 or -ENOMEM. */
 int relay_push(Relay *r, RelaySide from, const void *data, size_t n);
 
 /* Begins to watch. Returns 0, RELAY_E_FINISHED, or negative errno: the relay is of no use any more. */
@@ -90,5 +87,6 @@ int relay_start(Relay *r);
 /* Does what the events on one of its descriptors allow. Returns like relay_start(). */
 int relay_dispatch(Relay *r, int fd, uint32_t revents);
 
-/* Ends every watch, closes every descriptor, frees what is left over. Allowed at any time after relay_init(), and twice. */
+/* Ends every watch, closes every descriptor, frees what is left over. Allowed at any time after
+ * relay_init(), and twice. */
 void relay_done(Relay *r);
