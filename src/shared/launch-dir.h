@@ -2,15 +2,39 @@
 #pragma once
 
 /* The directory of one launch, $XDG_RUNTIME_DIR/claude-profile/<profile>-<id>/. Its launcher holds a lock (flock) on it for
- * its whole life; the kernel drops the lock however the launcher ends, so a directory without one is a remain. */
+ * its whole life; the kernel drops the lock however the launcher ends, so a directory without one is a remain.
+ *
+ *   launch.json   the bridge's manifest: a credential of claude-bridge@<profile>-<id>.service
+ *   cleanup.json  how to remove the launch's container, for the supervisor
+ *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
+ *   …             copies that are mounted one by one */
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
 
 #define LAUNCH_ID_LENGTH 8
+#define LAUNCH_FILE_MANIFEST "launch.json"
+#define LAUNCH_FILE_CLEANUP "cleanup.json"
 
-/* Splits "<profile>-<id>". Returns 0 or -EINVAL; `*ret_profile` is the caller's, `*ret_id` points into `name`. */
+/* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */
 int launch_dir_parse_name(const char *name, char **ret_profile, const char **ret_id);
+
+/* Opens $XDG_RUNTIME_DIR/claude-profile, made 0700 if need be; must be a directory of this user's. Returns a descriptor or
+ * negative errno. */
+int launch_base_open(const Dirs *dirs);
+
+/* Makes and locks `<profile>-<id>` below `base_fd`. Returns the directory's descriptor, which holds the lock, or negative
+ * errno; -EEXIST: take another id. */
+int launch_dir_create(int base_fd, const char *name);
+
+/* Opens and locks a directory whose launcher is gone. -EBUSY: its launcher lives. Otherwise a descriptor or negative
+ * errno. */
+int launch_dir_claim(int base_fd, const char *name);
 
 /* Whether any launch of `profile` runs: 1, 0 or negative errno. No runtime directory: 0. */
 int launch_any_alive(const Dirs *dirs, const char *profile);
+
+/* Calls `f` for the name of each launch directory of `profile`; what `f` returns, if negative, ends it. 0 or negative
+ * errno. */
+int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, const char *name, void *userdata),
+                void *userdata);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The user manager over D-Bus: connection, jobs, unit properties. */
+
+#include <systemd/sd-bus.h>
+
+#include "basic/macro.h"
+#include "shared/dirs.h"
+
+#define MANAGER_NAME "org.freedesktop.systemd1"
+#define MANAGER_PATH "/org/freedesktop/systemd1"
+#define MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
+
+#define BUS_TIMEOUT_USEC (25 * USEC_PER_SEC)
+
+#define _cleanup_bus_ _cleanup_(sd_bus_flush_close_unrefp)
+#define _cleanup_bus_message_ _cleanup_(sd_bus_message_unrefp)
+#define _cleanup_bus_error_ _cleanup_(sd_bus_error_free)
+
+/* Connects to the user's own bus, $XDG_RUNTIME_DIR/bus, and to no other: $DBUS_SESSION_BUS_ADDRESS may name another
+ * manager's. Returns 0 or negative errno; -ENOMEDIUM when there is no usable $XDG_RUNTIME_DIR. */
+int user_bus_open(const Dirs *dirs, sd_bus **ret);
+
+/* A job of the manager, from the request to its end ("subscribe, call, wait"). Zero-initialize. */
+typedef struct Job {
+        sd_bus *bus;
+        sd_bus_slot *call;
+        sd_bus_slot *match;
+        sd_bus_error error;
+        char *path;
+        char *result; /* as in JobRemoved: "done", "failed", "dependency", … */
+        bool ended;
+} Job;
+
+/* Sends `m`, a method call to the manager that answers with a job path, and returns at once: 0 or negative errno. */
+int job_send(Job *job, sd_bus *bus, sd_bus_message *m);
+
+/* Waits until the job has ended. 0: it is done. Otherwise negative errno, and in `*ret_why` what the manager said (an error's
+ * message or the job's result; the caller frees); -EADDRINUSE and the like do not come through jobs: see the unit. job->error
+ * keeps a call's D-Bus error for the caller to look at. */
+int job_wait(Job *job, char **ret_why);
+
+void job_clear(Job *job);
+#define _cleanup_job_ _cleanup_(job_clear)
+
+/* Calls StopUnit and waits until the job has ended. A unit that is not loaded is a success. */
+int unit_stop(sd_bus *bus, const char *unit, char **ret_why);
+
+/* Calls StartUnit and waits. */
+int unit_start(sd_bus *bus, const char *unit, char **ret_why);
+
+/* One string property of a unit; `interface` is "Unit", "Scope", "Service"…. The caller frees. */
+int unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property, char **ret);
+
+/* Whether the unit's ActiveState is "active". 1, 0 or negative errno. */
+int unit_is_active(sd_bus *bus, const char *unit);

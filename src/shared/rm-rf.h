@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "basic/macro.h"
+
+/* Removes `name` below `dir_fd` and all below it, never following a link nor leaving the file system it starts on, also
+ * while somebody else still writes there (bounded). Nothing of that name is a success. Returns 0 or negative errno. */
+int rm_rf_at(int dir_fd, const char *name);
