@@ -39,6 +39,7 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_RUN "/run/claude-sandbox"                 /* a tmpfs of the sandbox's own */
 #define GUEST_BIN GUEST_RUN "/bin"                      /* the guest program and its applets, read-only */
 #define GUEST_PROGRAM GUEST_BIN "/claude-sandbox-guest"
+#define GUEST_APPLETS { "bridge-connect" }              /* links to it in GUEST_BIN */
 #define GUEST_LAUNCH GUEST_RUN "/launch"                /* read-only view of the launch directory's guest/ */
 #define GUEST_BRIDGE_FILE GUEST_RUN "/bridge"           /* 0600, the guest user's: how to reach the bridge */
 #define GUEST_USER "appuser"

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+
+/* From `.git` to the directories behind it. Four layouts (gitrepository-layout(5)):
+ *
+ *   .git/                                    an ordinary repository
+ *   .git → <common>/worktrees/<id>           a linked worktree; there, `gitdir` names .git, `commondir` names <common>
+ *   .git → <super>/.git/modules/<name>       a submodule; its config's core.worktree names the work tree
+ *   none                                     no repository
+ *
+ * Everything read here may have been written by a guest. No link is followed inside the work root, and a git directory
+ * outside of it counts only if it names this work tree itself. */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "launch/git-dir.h"
+#include "shared/subprocess.h"
+
+#define POINTER_MAX (4096 + 16)
+#define CONFIG_MAX (4 * MIB)
+#define GIT_TIMEOUT_USEC (5 * USEC_PER_SEC)
+
+/* `path` against `base` if relative, all links resolved. NULL with errno. */
+static char *resolve(const char *base, const char *path) {
+        _cleanup_free_ char *full = NULL;
+
+        full = path[0] == '/' ? strdup(path) : path_join(base, path);
+        return full ? realpath(full, NULL) : NULL;
+}
+
+/* A file of one line, such as `gitdir`. */
+static int read_pointer(int dir_fd, const char *name, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t n;
+        int r;
+
+        r = io_read_file_at(dir_fd, name, POINTER_MAX, &text, &n);
+        if (r < 0)
+                return r;
+
+        while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+                text[--n] = '\0';
+        if (n == 0 || strlen(text) != n)
+                return -EBADMSG;
+
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* core.worktree as the config file `name` has it, without includes (git reads none for this key either); NULL if unset. git
+ * gets the text on standard input: it is asked about a file's grammar, not about a repository. */
+static int config_worktree(int git_fd, const char *name, char **ret) {
+        static char *const argv[] = { (char *) "git", (char *) "config", (char *) "--file", (char *) "-", (char *) "--no-includes",
+                (char *) "--get", (char *) "core.worktree", NULL };
+        static char *const env[] = { (char *) "GIT_CONFIG_NOSYSTEM=1", (char *) "LC_ALL=C", NULL };
+        _cleanup_free_ char *text = NULL, *value = NULL;
+        size_t n;
+        int r;
+
+        r = io_read_file_at(git_fd, name, CONFIG_MAX, &text, &n);
+        if (r == -ENOENT) {
+                *ret = NULL;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+
+        if (strlen(text) != n)
+                return -EBADMSG;
+        if (!strcasestr(text, "worktree")) {
+                *ret = NULL;
+                return 0;
+        }
+
+        r = subprocess_run(&(Subprocess) {
+                        .argv = argv, .env = env, .directory = "/", .input = text,
+                        .timeout_usec = GIT_TIMEOUT_USEC, .output_max = POINTER_MAX },
+                        &value, &n);
+        if (r < 0)
+                return r;
+        if (r == 1) {
+                *ret = NULL;
+                return 0;
+        }
+        if (r > 0)
+                return -EBADMSG;
+
+        while (n > 0 && value[n - 1] == '\n')
+                value[--n] = '\0';
+        *ret = TAKE_PTR(value);
+        return 0;
+}
+
+/* Both files that can say where the work tree of `git_dir` is. `*ret_points_here`: one of them names `work_root`. */
+static int check_core_worktree(const char *git_dir, int git_fd, const char *work_root, bool *ret_points_here) {
+        static const char *const names[] = { "config", "config.worktree" };
+        bool here = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_free_ char *value = NULL, *real = NULL, *shown = NULL, *shown_dir = NULL;
+                int r;
+
+                shown_dir = str_escape(git_dir);
+                if (!shown_dir)
+                        return log_oom();
+
+                r = config_worktree(git_fd, names[i], &value);
+                if (r == -ELOOP)
+                        return log_error(r, "%s/%s is a symbolic link, which a sandbox could have put there. "
+                                        "Replace it by the file that it names.", shown_dir, names[i]);
+                if (r == -ENOENT)
+                        return log_error(r, "%s/%s sets core.worktree, and git is not installed to read it. Install git.",
+                                        shown_dir, names[i]);
+                if (r < 0)
+                        return log_error(r, "Cannot read %s/%s", shown_dir, names[i]);
+                if (!value)
+                        continue;
+
+                real = resolve(git_dir, value);
+                if (real && streq(real, work_root)) {
+                        here = true;
+                        continue;
+                }
+
+                shown = str_escape(value);
+                return log_error(-EPERM, "%s/%s sets core.worktree to %s, which is another place than its work tree. "
+                                "If you did not set it, a sandbox may have: look at the file, then remove the line.",
+                                shown_dir, names[i], shown ?: "?");
+        }
+
+        *ret_points_here = here;
+        return 0;
+}
+
+/* A linked worktree: <common>/worktrees/<id> must name our .git file, and its commondir the directory above it. Returns 1
+ * with the common directory, 0 when `git_dir` is no worktree's. */
+static int check_worktree(const char *git_dir, int git_fd, const char *dot_git, char **ret_common) {
+        _cleanup_free_ char *back = NULL, *common = NULL, *back_real = NULL, *common_real = NULL, *worktrees = NULL;
+        const char *rest;
+        int r;
+
+        r = read_pointer(git_fd, "commondir", &common);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        r = read_pointer(git_fd, "gitdir", &back);
+        if (r < 0)
+                return r;
+
+        back_real = resolve(git_dir, back);
+        common_real = resolve(git_dir, common);
+        if (!back_real || !common_real || !streq(back_real, dot_git))
+                return -EPERM;
+
+        worktrees = path_join(common_real, "worktrees/");
+        if (!worktrees)
+                return -ENOMEM;
+        rest = str_after_prefix(git_dir, worktrees);
+        if (!rest || *rest == '\0' || strchr(rest, '/'))
+                return -EPERM;
+
+        *ret_common = TAKE_PTR(common_real);
+        return 1;
+}
+
+static int follow_git_file(const char *work_root, int root_fd, const char *dot_git, char **ret_outside) {
+        _cleanup_free_ char *pointer = NULL, *git_dir = NULL, *common = NULL, *shown = NULL, *shown_dir = NULL;
+        _cleanup_close_ int git_fd = -EBADF;
+        const char *target;
+        bool here;
+        int r;
+
+        shown = str_escape(dot_git);
+        if (!shown)
+                return log_oom();
+
+        r = read_pointer(root_fd, ".git", &pointer);
+        if (r < 0)
+                return log_error(r, "Cannot read %s", shown);
+        target = str_after_prefix(pointer, "gitdir:");
+        if (!target)
+                return log_error(-EBADMSG, "%s does not say \"gitdir: …\", so it is no repository's. Remove or repair it.", shown);
+        target += strspn(target, " ");
+
+        git_dir = resolve(work_root, target);
+        if (!git_dir)
+                return log_error(-errno, "The git directory that %s names does not exist. Repair it (git worktree repair).", shown);
+        shown_dir = str_escape(git_dir);
+        git_fd = open(git_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (git_fd < 0 || !shown_dir)
+                return log_error(-errno, "Cannot open the git directory %s", shown_dir ?: "?");
+
+        r = check_core_worktree(git_dir, git_fd, work_root, &here);
+        if (r < 0)
+                return r;
+
+        r = check_worktree(git_dir, git_fd, dot_git, &common);
+        if (r == 0) {
+                if (!here && !path_is_within(git_dir, work_root))
+                        r = -EPERM;
+                common = TAKE_PTR(git_dir);
+        }
+        if (r < 0)
+                return log_error(r, "%s names the git directory %s, which does not name it back: "
+                                "a sandbox could have written that. It is not mounted. Repair it (git worktree repair) or remove it.",
+                                shown, shown_dir);
+
+        if (!path_is_within(common, work_root))
+                *ret_outside = TAKE_PTR(common);
+        return 0;
+}
+
+int git_dir_find(const char *work_root, char **ret_outside) {
+        _cleanup_free_ char *dot_git = NULL, *shown = NULL;
+        _cleanup_close_ int root_fd = -EBADF, git_fd = -EBADF;
+        struct stat st;
+        bool here;
+
+        dot_git = path_join(work_root, ".git");
+        shown = dot_git ? str_escape(dot_git) : NULL;
+        if (!shown)
+                return log_oom();
+
+        root_fd = open(work_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (root_fd < 0)
+                return log_error(-errno, "Cannot open the work root of %s", shown);
+        if (fstatat(root_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? 0 : log_error(-errno, "Cannot look at %s", shown);
+
+        if (S_ISLNK(st.st_mode))
+                return log_error(-ELOOP, "%s is a symbolic link, which a sandbox could have put there. "
+                                "Replace it by a file that says \"gitdir: …\" or by the directory itself.", shown);
+        if (S_ISREG(st.st_mode))
+                return follow_git_file(work_root, root_fd, dot_git, ret_outside);
+        if (!S_ISDIR(st.st_mode))
+                return log_error(-EPERM, "%s is neither a directory nor a file. Remove it.", shown);
+
+        git_fd = openat(root_fd, ".git", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (git_fd < 0)
+                return log_error(-errno, "Cannot open %s", shown);
+
+        return check_core_worktree(dot_git, git_fd, work_root, &here);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What runs in the guest, and with which variables. The sandbox's own arguments stand before the user's, so that arguments
+ * behind a subcommand's "--" never pick them up. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "basic/alloc.h"
+#include "basic/log.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "launch/native-claude.h"
+#include "launch/plan.h"
+#include "shared/env-file.h"
+
+static bool user_gave(char *const *args, const char *option) {
+        size_t n = strlen(option);
+
+        STRV_FOREACH(a, args) {
+                if (streq(*a, "--"))
+                        return false;
+                if (strncmp(*a, option, n) == 0 && ((*a)[n] == '\0' || (*a)[n] == '='))
+                        return true;
+        }
+
+        return false;
+}
+
+static int add_claude_command(Plan *p) {
+        char *const *args = p->request->args;
+        int r;
+
+        r = strv_add(&p->command, "claude");
+        if (r >= 0 && p->request->settings->skip_permissions &&
+                        !user_gave(args, "--dangerously-skip-permissions") && !user_gave(args, "--permission-mode"))
+                r = strv_add(&p->command, "--dangerously-skip-permissions");
+        if (r >= 0)
+                r = strv_extend(&p->command, args);
+
+        return r;
+}
+
+static int add_shell_command(Plan *p) {
+        if (strv_length(p->request->args) > 0)
+                return strv_extend(&p->command, p->request->args);
+
+        return strv_add_many(&p->command, "/bin/sh", "-c",
+                        "command -v bash >/dev/null && exec bash -l; exec sh -l", NULL);
+}
+
+static int add_profile_environment(Plan *p) {
+        _cleanup_free_ char *path = NULL, *why = NULL;
+        _cleanup_strv_ char **warnings = NULL;
+        int r;
+
+        path = path_join(p->request->profile->path, ".env");
+        if (!path)
+                return log_oom();
+
+        r = env_file_load(p->request->profile->fd, path, &p->environment, &warnings, &why);
+        STRV_FOREACH(w, warnings)
+                log_warning("%s", *w);
+        if (r < 0)
+                return why ? log_error(r, "%s", why) : log_error(r, "Cannot read %s", path);
+
+        return 0;
+}
+
+static int add_native_claude(Plan *p) {
+        int r;
+
+        r = native_claude_find(p->request->dirs, p->request->settings, &p->native);
+        if (r == 0)
+                return 0;
+        if (r > 0)
+                r = plan_add_mount(p, MOUNT_BIND, p->native.copy, GUEST_NATIVE_CLAUDE, MOUNT_READ_ONLY | MOUNT_RELABEL,
+                                "copy of the host's claude");
+        if (r >= 0)
+                r = strv_add(&p->guest_env, "DISABLE_AUTOUPDATER=1");
+
+        return r < 0 ? log_oom() : 0;
+}
+
+/* NUL-terminated strings one behind the other (basic/wire.h). */
+static int add_list_file(Plan *p, const char *name, char *const *list) {
+        _cleanup_free_ char *data = NULL;
+        size_t size = 0;
+        char *q;
+
+        STRV_FOREACH(s, list)
+                size += strlen(*s) + 1;
+
+        data = q = malloc(size + 1);
+        if (!data)
+                return -ENOMEM;
+        STRV_FOREACH(s, list)
+                q = stpcpy(q, *s) + 1;
+
+        return plan_add_file(p, name, TAKE_PTR(data), size);
+}
+
+int plan_claude(Plan *p) {
+        static const char *const passed[] = { "TERM", "COLORTERM" };
+        int r;
+
+        r = p->request->shell ? add_shell_command(p) : add_claude_command(p);
+        if (r >= 0)
+                r = strv_add(&p->guest_env, "CLAUDE_CONFIG_DIR=" GUEST_CLAUDE_DIR);
+        for (size_t i = 0; i < ELEMENTSOF(passed) && r >= 0; i++) {
+                const char *value = getenv(passed[i]);
+
+                if (!str_is_empty(value))
+                        r = strv_addf(&p->guest_env, "%s=%s", passed[i], value);
+        }
+        if (r < 0)
+                return log_oom();
+
+        r = add_profile_environment(p);
+        if (r >= 0)
+                r = add_native_claude(p);
+        if (r < 0)
+                return r;
+
+        r = add_list_file(p, "guest/" LAUNCH_FILE_COMMAND, p->command);
+        if (r >= 0)
+                r = add_list_file(p, "guest/" LAUNCH_FILE_ENVIRONMENT, p->environment);
+
+        return r < 0 ? log_oom() : 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What ssh in the guest gets: the host's known hosts (a copy, as the system-wide file), a directory ~/.ssh of the profile's own
+ * that is kept between launches, and the host's agents through the bridge, those with keys first. */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "launch/plan.h"
+#include "launch/ssh-agents.h"
+
+#define KNOWN_HOSTS_MAX (16 * MIB)
+#define PROBE_USEC (500 * USEC_PER_MSEC)
+#define CANDIDATES_MAX 2
+
+typedef struct Candidates {
+        char *paths[CANDIDATES_MAX];
+        AgentState states[CANDIDATES_MAX];
+        size_t n;
+} Candidates;
+
+static int add_known_hosts(Plan *p) {
+        _cleanup_free_ char *path = NULL, *data = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        size_t n;
+        int r;
+
+        path = path_join(p->request->dirs->home, ".ssh/known_hosts");
+        if (!path)
+                return log_oom();
+
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : log_error(-errno, "Cannot read %s", path);
+        r = io_read_all(fd, KNOWN_HOSTS_MAX, &data, &n);
+        if (r < 0)
+                return log_error(r, "Cannot read %s", path);
+
+        r = plan_add_copy(p, "known_hosts", TAKE_PTR(data), n, "/etc/ssh/ssh_known_hosts", "copy of ~/.ssh/known_hosts");
+        return r < 0 ? log_oom() : 0;
+}
+
+static int add_ssh_directory(Plan *p) {
+        _cleanup_free_ char *source = NULL;
+        int r;
+
+        r = asprintf_to(&source, "%s/profiles/%s/ssh", p->request->dirs->data, p->request->profile->name);
+        if (r >= 0)
+                r = plan_add_mount(p, MOUNT_BIND, source, GUEST_HOME "/.ssh", MOUNT_RELABEL, "the profile's own ~/.ssh, kept");
+
+        return r < 0 ? log_oom() : 0;
+}
+
+static void candidate_add(Candidates *c, char *path) {
+        struct stat a, b;
+
+        if (!path || path[0] != '/' || stat(path, &a) < 0 || !S_ISSOCK(a.st_mode))
+                return;
+        for (size_t i = 0; i < c->n; i++)
+                if (stat(c->paths[i], &b) >= 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+                        return;
+
+        c->paths[c->n++] = path;
+}
+
+int plan_ssh(Plan *p) {
+        _cleanup_free_ char *onepassword = NULL;
+        char *variable = getenv("SSH_AUTH_SOCK");
+        Candidates c = { 0 };
+        unsigned index = 0;
+        int r;
+
+        r = add_known_hosts(p);
+        if (r >= 0)
+                r = add_ssh_directory(p);
+        if (r < 0 || !p->request->settings->ssh_agent)
+                return r;
+
+        onepassword = path_join(p->request->dirs->home, ".1password/agent.sock");
+        if (!onepassword)
+                return log_oom();
+        candidate_add(&c, variable);
+        candidate_add(&c, onepassword);
+        ssh_agents_probe(c.paths, c.states, c.n, PROBE_USEC);
+
+        for (AgentState wanted = AGENT_KEYS; wanted > AGENT_DEAD; wanted--)
+                for (size_t i = 0; i < c.n; i++) {
+                        char guest[sizeof(GUEST_RUN) + 32];
+
+                        if (c.states[i] != wanted)
+                                continue;
+
+                        (void) snprintf(guest, sizeof(guest), GUEST_RUN "/ssh-agent-%u.sock", index);
+                        r = plan_add_service(p, (ServiceId) { SERVICE_SSH, index }, c.paths[i], guest);
+                        if (r >= 0 && index == 0)
+                                r = strv_addf(&p->guest_env, "SSH_AUTH_SOCK=%s", guest);
+                        if (r < 0)
+                                return log_oom();
+                        index++;
+                }
+
+        if (index == 0)
+                log_warning("No ssh-agent answers (SSH_AUTH_SOCK is %s): the sandbox gets none. Start one, e.g. eval $(ssh-agent).",
+                                str_is_empty(variable) ? "not set" : "dead or no agent's socket");
+        return 0;
+}

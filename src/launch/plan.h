@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a sandboxed launch will do, as a value. Making a plan reads, asks and decides, but changes nothing; execute.c carries
+ * it out; tests compare it. Everything in it is the plan's own. */
+
+#include <sys/types.h>
+
+#include "basic/macro.h"
+#include "basic/wire.h"
+#include "launch/launch.h"
+#include "launch/native-claude.h"
+#include "shared/launch-dir.h"
+#include "shared/unit-name.h"
+
+typedef enum MountKind {
+        MOUNT_BIND,
+        MOUNT_TMPFS,
+} MountKind;
+
+typedef enum MountFlags {
+        MOUNT_READ_ONLY = 1 << 0,
+        MOUNT_RELABEL = 1 << 1, /* SELinux: copies of ours, the work root and the profile; never the user's own dotfiles */
+} MountFlags;
+
+typedef struct Mount {
+        MountKind kind;
+        MountFlags flags;
+        char *source; /* MOUNT_BIND: absolute, no link in it */
+        char *target;
+        const char *why; /* a few words, static */
+} Mount;
+
+/* A file that the launch directory will hold. */
+typedef struct PlanFile {
+        char *name; /* below the launch directory; only guest/ as a directory */
+        char *data;
+        size_t size;
+} PlanFile;
+
+typedef struct PlanService {
+        ServiceId id;
+        char *host_path;  /* of the agent's socket */
+        char *guest_path;
+} PlanService;
+
+typedef struct Plan {
+        const LaunchRequest *request;
+        char id[LAUNCH_ID_LENGTH + 1];
+        LaunchUnits units;
+        char *container;   /* the container's name */
+        char *directory;   /* where the command starts, the caller's working directory */
+        char *work_root;
+        char *git_common;  /* the git directory to mount beside it, or NULL */
+        char *launch_path; /* the launch directory */
+        char *guest_bin;   /* the directory that becomes GUEST_BIN */
+        NativeClaude native; /* the host's claude; source is NULL if the image's own is used */
+        bool tty;
+
+        Mount *mounts;
+        size_t n_mounts, mounts_allocated;
+        PlanFile *files;
+        size_t n_files, files_allocated;
+        PlanService *services;
+        size_t n_services, services_allocated;
+
+        char **guest_env;   /* NAME=VALUE for podman's -e: no secret, every user can read argv */
+        char **environment; /* NAME=VALUE for the launch's environment file */
+        char **command;
+} Plan;
+
+int plan_new(const LaunchRequest *request, Plan **ret);
+Plan *plan_free(Plan *p);
+DEFINE_CLEANUP(Plan *, plan_free);
+#define _cleanup_plan_ _cleanup_(plan_freep)
+
+/* Adding to a plan: 0 or -ENOMEM. plan_add_file() owns `data` from entry on. plan_add_copy() plans a file of the launch
+ * directory and mounts it read-only at `target`. */
+int plan_add_mount(Plan *p, MountKind kind, const char *source, const char *target, MountFlags flags, const char *why);
+int plan_add_file(Plan *p, const char *name, char *data, size_t size);
+int plan_add_copy(Plan *p, const char *name, char *data, size_t size, const char *target, const char *why);
+int plan_add_service(Plan *p, ServiceId id, const char *host_path, const char *guest_path);
+
+bool plan_has_service(const Plan *p, ServiceKind kind);
+
+/* The parts of a plan, each in a file of its own. All return 0 or negative errno, having said what is wrong. */
+int plan_work_root(Plan *p);  /* directory, work_root, git_common: first of all, it refuses */
+int plan_git(Plan *p);        /* ~/.gitconfig, identity */
+int plan_ssh(Plan *p);        /* known_hosts, ~/.ssh, agents */
+int plan_gpg(Plan *p);        /* agent, public keys */
+int plan_claude(Plan *p);     /* command, native binary, environment */
+int plan_mounts(Plan *p);     /* the mounts that every launch has */
+
+/* podman's command line for the plan; `port` is the bridge's, 0 without one. Pure. */
+int plan_podman_argv(const Plan *p, uint16_t port, char ***ret);
+
+/* One --mount argument, CSV-quoted so that any character but NUL can stand in a path. */
+int mount_to_argument(const Mount *m, char **ret);
