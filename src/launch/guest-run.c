@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The launcher while podman runs. What can happen, and what follows:
+ *
+ *   conmon writes the container's pid   its mounts are compared with the plan; as planned: the go appears
+ *   the entry point opens the go        the guest has taken over: from here on every exit status is the guest's
+ *   RequestStop, SIGTERM, SIGHUP        one signal goes on to podman, which passes it to the guest; 9.5 s later, or at the
+ *                                       next such signal, the guest's control group is killed
+ *   conmon ends, podman does not        somebody killed conmon: the group is killed
+ *   podman ends                         what is left in the group is killed; a container left over is removed
+ *   the supervisor's line breaks        it was restarted: connect anew
+ *
+ * A signal that the terminal sent (the kernel is its sender) reached podman too, which shares our process group; only those
+ * that somebody sent to us alone are passed on. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/parse.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "launch/cgroup.h"
+#include "launch/guest-run.h"
+#include "launch/launch-files.h"
+#include "launch/mount-check.h"
+#include "launch/podman-spawn.h"
+#include "launch/supervisor-client.h"
+#include "shared/bus.h"
+
+/* Under the scope's own 10 s, after which the manager kills everything, this process included. */
+#define STOP_USEC (9500 * USEC_PER_MSEC)
+#define CHECK_INTERVAL_USEC (2 * USEC_PER_MSEC)
+#define CHECK_USEC (15 * USEC_PER_SEC)
+#define CONMON_GRACE_USEC (2 * USEC_PER_SEC)
+#define EMPTY_USEC (5 * USEC_PER_SEC)
+#define RECONNECT_INTERVAL_USEC (200 * USEC_PER_MSEC)
+#define RECONNECT_TRIES 50
+
+typedef enum RunState {
+        RUN_CREATING,  /* podman makes the container; its mounts are not checked yet */
+        RUN_WAITING,   /* the go is given, the entry point has not seen it */
+        RUN_GUEST,     /* the guest runs */
+        RUN_STOPPING,  /* it has been told to end */
+        RUN_KILLED,
+        _RUN_STATE_MAX,
+} RunState;
+
+static const char *const run_state_names[] = {
+        [RUN_CREATING] = "creating",
+        [RUN_WAITING] = "waiting",
+        [RUN_GUEST] = "guest",
+        [RUN_STOPPING] = "stopping",
+        [RUN_KILLED] = "killed",
+};
+static_assert(ELEMENTSOF(run_state_names) == _RUN_STATE_MAX, "a name for each state");
+
+typedef struct Run {
+        const GuestRunOptions *options;
+        RunState state;
+        bool taken_over;
+        sd_event *event;
+        pid_t podman;
+        int status;          /* of podman, as waitid() has it */
+        bool by_signal;
+        pid_t container;
+        int inotify_fd, conmon_fd;
+        int watch_launch, watch_go;
+        sd_event_source *check_timer, *stop_timer, *supervisor_source;
+        uint64_t check_deadline;
+        unsigned reconnects;
+        int error;
+} Run;
+
+static void run_set_state(Run *r, RunState state) {
+        log_debug("launch %s: %s → %s", r->options->plan->id, run_state_names[r->state], run_state_names[state]);
+        r->state = state;
+}
+
+static void run_kill(Run *run) {
+        int r;
+
+        if (run->state == RUN_KILLED)
+                return;
+
+        run_set_state(run, RUN_KILLED);
+        r = cgroup_kill(run->options->guest_cgroup_fd);
+        if (r < 0)
+                (void) log_error(r, "Cannot kill the sandbox's processes");
+}
+
+static int on_stop_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        log_notice("The sandbox did not end within %u s and is killed.", (unsigned) (STOP_USEC / USEC_PER_SEC));
+        run_kill(userdata);
+        return 0;
+}
+
+/* The first request is passed on, unless podman has it already (`signal` 0); the second one kills. */
+static void run_stop(Run *run, int signal) {
+        if (run->state == RUN_CREATING || run->state == RUN_WAITING || run->state == RUN_STOPPING) {
+                /* Nothing in there could use the time, or it was told before. */
+                run_kill(run);
+                return;
+        }
+        if (run->state != RUN_GUEST)
+                return;
+
+        run_set_state(run, RUN_STOPPING);
+        if (signal > 0)
+                (void) kill(run->podman, signal);
+        (void) sd_event_add_time_relative(run->event, &run->stop_timer, CLOCK_MONOTONIC, STOP_USEC, 0, on_stop_timer, run);
+}
+
+static int on_request_stop(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        run_stop(userdata, SIGTERM);
+        return 0;
+}
+
+static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata) {
+        bool from_terminal = si->ssi_code == SI_KERNEL;
+        int signal = (int) si->ssi_signo;
+        Run *run = userdata;
+
+        /* Before the guest runs, nobody else would obey an interrupt. */
+        if (signal == SIGTERM || signal == SIGHUP || run->state < RUN_GUEST)
+                run_stop(run, from_terminal ? 0 : signal);
+        else if (!from_terminal)
+                (void) kill(run->podman, signal);
+        return 0;
+}
+
+static int on_podman(sd_event_source *s, const siginfo_t *si, void *userdata) {
+        Run *run = userdata;
+
+        run->by_signal = si->si_code != CLD_EXITED;
+        run->status = run->by_signal ? 128 + si->si_status : si->si_status;
+        return sd_event_exit(run->event, 0);
+}
+
+static int on_conmon_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        log_warning("conmon, the container's monitor, has died; the sandbox is ended.");
+        run_kill(userdata);
+        return 0;
+}
+
+static int on_conmon(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        Run *run = userdata;
+
+        (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+        return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, CONMON_GRACE_USEC, 0, on_conmon_timer, run);
+}
+
+static int read_pid(const Run *run, const char *name, pid_t *ret) {
+        _cleanup_free_ char *text = NULL;
+        uint64_t pid;
+        int r;
+
+        r = io_read_file_at(run->options->launch_fd, name, 32, &text, NULL);
+        if (r < 0)
+                return r;
+        text[strcspn(text, "\n")] = '\0';
+        r = parse_uint(text, 1, INT32_MAX, &pid);
+        if (r < 0)
+                return r;
+
+        *ret = (pid_t) pid;
+        return 0;
+}
+
+/* The container's pid is written before its mounts are made, so the comparison is repeated until it holds or time is up: the
+ * guest waits. */
+static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
+        _cleanup_free_ char *why = NULL;
+        Run *run = userdata;
+        int r;
+
+        if (run->state != RUN_CREATING)
+                return 0;
+
+        r = mounts_check(run->options->plan, run->container, &why);
+        if (r >= 0) {
+                r = launch_go_give(run->options->launch_fd);
+                if (r >= 0) {
+                        run_set_state(run, RUN_WAITING);
+                        return 0;
+                }
+        } else if (usec < run->check_deadline && (r == -EPERM || r == -ENOENT)) {
+                (void) sd_event_source_set_time(s, usec + CHECK_INTERVAL_USEC);
+                return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+        }
+
+        run->error = why ? log_error(r, "%s The sandbox was not started.", why) :
+                log_error(r, "Cannot compare the sandbox's mounts with what was planned");
+        run_kill(run);
+        return 0;
+}
+
+static void on_container_pid(Run *run) {
+        uint64_t now;
+
+        if (run->check_timer || read_pid(run, "pid", &run->container) < 0)
+                return;
+
+        (void) sd_event_now(run->event, CLOCK_MONOTONIC, &now);
+        run->check_deadline = now + CHECK_USEC;
+        (void) sd_event_add_time(run->event, &run->check_timer, CLOCK_MONOTONIC, now, 1, on_check, run);
+}
+
+static void on_conmon_pid(Run *run) {
+        pid_t pid;
+
+        if (run->conmon_fd >= 0 || read_pid(run, "conmon.pid", &pid) < 0)
+                return;
+
+        run->conmon_fd = (int) syscall(SYS_pidfd_open, pid, 0);
+        if (run->conmon_fd >= 0)
+                (void) sd_event_add_io(run->event, NULL, run->conmon_fd, EPOLLIN, on_conmon, run);
+}
+
+static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        _Alignas(struct inotify_event) char buf[4096];
+        Run *run = userdata;
+        ssize_t n;
+
+        n = read(fd, buf, sizeof(buf));
+        for (char *p = buf; n > 0 && p < buf + n;) {
+                const struct inotify_event *e = (const struct inotify_event *) p;
+
+                if (e->wd == run->watch_go && (e->mask & IN_OPEN) && !run->taken_over) {
+                        run->taken_over = true;
+                        if (run->state == RUN_WAITING)
+                                run_set_state(run, RUN_GUEST);
+                } else if (e->wd == run->watch_launch && e->len > 0) {
+                        if (streq(e->name, "pid"))
+                                on_container_pid(run);
+                        else if (streq(e->name, "conmon.pid"))
+                                on_conmon_pid(run);
+                }
+
+                p += sizeof(*e) + e->len;
+        }
+
+        return 0;
+}
+
+static int on_supervisor(sd_event_source *s, int fd, uint32_t revents, void *userdata);
+
+static int on_reconnect(sd_event_source *s, uint64_t usec, void *userdata) {
+        Run *run = userdata;
+        const Plan *p = run->options->plan;
+        _cleanup_close_ int fd = -EBADF;
+
+        fd = supervisor_connect(p->request->dirs, p->request->profile->name);
+        if (fd < 0 || supervisor_hold(fd, p) < 0) {
+                if (++run->reconnects >= RECONNECT_TRIES)
+                        return 0;
+                return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, RECONNECT_INTERVAL_USEC, 0,
+                                on_reconnect, run);
+        }
+
+        run->reconnects = 0;
+        *run->options->supervisor_fd = TAKE_FD(fd);
+        return sd_event_add_io(run->event, &run->supervisor_source, *run->options->supervisor_fd, EPOLLIN, on_supervisor, run);
+}
+
+static int on_supervisor(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        Run *run = userdata;
+
+        run->supervisor_source = sd_event_source_disable_unref(run->supervisor_source);
+        *run->options->supervisor_fd = fd_close(fd);
+        return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, RECONNECT_INTERVAL_USEC, 0, on_reconnect, run);
+}
+
+static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+
+int guest_run_block_signals(void) {
+        sigset_t set;
+
+        (void) sigemptyset(&set);
+        (void) sigaddset(&set, SIGCHLD);
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++)
+                (void) sigaddset(&set, signals[i]);
+
+        return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+static int watch_signals(Run *run) {
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
+                int r;
+
+                r = sd_event_add_signal(run->event, NULL, signals[i], on_signal, run);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static int watch_files(Run *run) {
+        _cleanup_close_ int go_fd = -EBADF;
+        char path[64];
+
+        run->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (run->inotify_fd < 0)
+                return -errno;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", run->options->launch_fd);
+        run->watch_launch = inotify_add_watch(run->inotify_fd, path, IN_CLOSE_WRITE | IN_MOVED_TO);
+        if (run->watch_launch < 0)
+                return -errno;
+
+        go_fd = launch_go_prepare(run->options->launch_fd);
+        if (go_fd < 0)
+                return go_fd;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", go_fd);
+        run->watch_go = inotify_add_watch(run->inotify_fd, path, IN_OPEN);
+        if (run->watch_go < 0)
+                return -errno;
+
+        return sd_event_add_io(run->event, NULL, run->inotify_fd, EPOLLIN, on_inotify, run);
+}
+
+static int watch_bus(Run *run) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = sd_bus_attach_event(run->options->bus, run->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", run->options->plan->units.scope, &path);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(run->options->bus, NULL, MANAGER_NAME, path, "org.freedesktop.systemd1.Scope", "RequestStop",
+                        on_request_stop, run);
+        if (r < 0)
+                return r;
+
+        return sd_event_add_io(run->event, &run->supervisor_source, *run->options->supervisor_fd, EPOLLIN, on_supervisor, run);
+}
+
+/* Ends what podman left running, and what it left in its database. */
+static void run_clean_up(Run *run) {
+        const GuestRunOptions *o = run->options;
+        int r;
+
+        (void) cgroup_kill(o->guest_cgroup_fd);
+        r = cgroup_wait_empty(o->guest_cgroup_fd, EMPTY_USEC);
+        if (r < 0)
+                (void) log_error(r, "Some of the sandbox's processes do not end");
+
+        if (!run->by_signal && run->state != RUN_KILLED)
+                return;
+        r = podman_remove_launch(o->podman, o->plan->id);
+        if (r < 0)
+                (void) log_error(r, "Cannot remove the container %s; the supervisor tries again", o->plan->container);
+}
+
+static int run_loop(Run *run) {
+        int r;
+
+        r = watch_signals(run);
+        if (r >= 0)
+                r = watch_files(run);
+        if (r >= 0)
+                r = watch_bus(run);
+        if (r < 0)
+                return log_error(r, "Cannot watch the sandbox");
+
+        r = podman_spawn(run->options, &run->podman);
+        if (r == -ENOENT)
+                return log_error(r, "%s is not installed. Install podman 5 with pasta, or name it in CLAUDE_PROFILE_PODMAN_BIN.",
+                                run->options->podman->program);
+        if (r < 0)
+                return log_error(r, "Cannot start %s", run->options->podman->program);
+
+        r = sd_event_add_child(run->event, NULL, run->podman, WEXITED, on_podman, run);
+        if (r >= 0)
+                r = sd_event_loop(run->event);
+        if (r < 0) {
+                run_kill(run);
+                return log_error(r, "Cannot watch the sandbox");
+        }
+
+        run_clean_up(run);
+        return run->error;
+}
+
+int guest_run(const GuestRunOptions *options, int *ret_status) {
+        Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF };
+        int r;
+
+        r = sd_event_new(&run.event);
+        if (r < 0)
+                return log_error(r, "Cannot make an event loop");
+
+        r = run_loop(&run);
+        if (r >= 0) {
+                if (!run.taken_over && !run.by_signal && run.status >= 125 && run.status <= 127)
+                        podman_explain_failure(options, run.status);
+                *ret_status = run.status;
+        }
+
+        (void) sd_bus_detach_event(options->bus);
+        (void) sd_event_unref(run.event);
+        fd_close(run.inotify_fd);
+        fd_close(run.conmon_fd);
+        return r;
+}

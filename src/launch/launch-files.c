@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/parse.h"
+#include "basic/path.h"
+#include "basic/random.h"
+#include "basic/str.h"
+#include "launch/guest-program.h"
+#include "launch/launch-files.h"
+#include "shared/manifest.h"
+#include "shared/mkdir.h"
+
+#define GO_HIDDEN "guest/." LAUNCH_FILE_GO
+#define GO_SHOWN "guest/" LAUNCH_FILE_GO
+
+/* Where the bridge is, as the guest sees it. */
+static const char *bridge_address(const Plan *p) {
+        return p->request->settings->isolation == ISOLATION_KRUN ? "169.254.1.2" : "127.0.0.1";
+}
+
+int launch_files_write(const Plan *p, int dir_fd, const PodmanAccess *podman) {
+        int r;
+
+        if (mkdirat(dir_fd, "guest", 0700) < 0)
+                return log_error(-errno, "Cannot write the launch directory %s", p->launch_path);
+
+        for (size_t i = 0; i < p->n_files; i++) {
+                const PlanFile *f = &p->files[i];
+
+                r = io_write_new_at(dir_fd, f->name, 0600, f->data, f->size);
+                if (r < 0)
+                        return log_error(r, "Cannot write %s/%s", p->launch_path, f->name);
+        }
+
+        r = podman_access_write(dir_fd, podman);
+        return r < 0 ? log_error(r, "Cannot write %s/" LAUNCH_FILE_CLEANUP, p->launch_path) : 0;
+}
+
+static int prepare_profile_data(const Plan *p) {
+        _cleanup_close_ int fd = -EBADF, mark_fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = asprintf_to(&path, "%s/profiles/%s", p->request->dirs->data, p->request->profile->name);
+        if (r < 0)
+                return log_oom();
+
+        fd = mkdir_open(path);
+        if (fd < 0)
+                return log_error(fd, "Cannot make %s", path);
+        if (mkdirat(fd, "ssh", 0700) < 0 && errno != EEXIST)
+                return log_error(-errno, "Cannot make %s/ssh", path);
+        mark_fd = openat(fd, "sandboxed", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (mark_fd < 0)
+                return log_error(-errno, "Cannot make %s/sandboxed", path);
+
+        return 0;
+}
+
+int launch_data_prepare(const Plan *p, int *ret_native_fd) {
+        int r;
+
+        r = guest_program_install(GUEST_PROGRAM_INSTALLED, p->guest_bin);
+        if (r < 0)
+                return log_error(r, "Cannot copy the guest program to %s", p->guest_bin);
+
+        r = prepare_profile_data(p);
+        if (r < 0)
+                return r;
+
+        if (p->native.source) {
+                r = native_claude_copy(&p->native, p->request->dirs);
+                if (r < 0)
+                        return log_error(r, "Cannot copy %s to %s", p->native.source, p->native.copy);
+                *ret_native_fd = r;
+        }
+
+        return 0;
+}
+
+/* For the guest: address, port, token and services, a line each. */
+static int format_guest_file(const Plan *p, const Manifest *m, uint16_t port, char **ret, size_t *ret_n) {
+        char name[WIRE_SERVICE_MAX];
+        FILE *f;
+
+        f = open_memstream(ret, ret_n);
+        if (!f)
+                return -ENOMEM;
+
+        (void) fprintf(f, "address=%s\nport=%u\ntoken=%s\nservices=", bridge_address(p), (unsigned) port, m->token);
+        for (size_t i = 0; i < p->n_services; i++)
+                (void) fprintf(f, "%s%s", i > 0 ? "," : "", service_format(p->services[i].id, name));
+        (void) fputc('\n', f);
+
+        return fclose(f) == 0 ? 0 : -ENOMEM;
+}
+
+static int manifest_make(const Plan *p, const char *scope_cgroup, Manifest **ret) {
+        unsigned char token[WIRE_TOKEN_BYTES];
+        _cleanup_manifest_ Manifest *m = NULL;
+        int r;
+
+        m = new0(Manifest, 1);
+        if (!m)
+                return -ENOMEM;
+
+        r = random_bytes(token, sizeof(token));
+        if (r < 0)
+                return r;
+        hex_encode(token, sizeof(token), m->token);
+        explicit_bzero(token, sizeof(token));
+
+        m->services = new0(ManifestService, p->n_services);
+        if (!m->services || strdup_to(&m->profile, p->request->profile->name) < 0 || strdup_to(&m->id, p->id) < 0 ||
+                        strdup_to(&m->cgroup, scope_cgroup) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < p->n_services; i++) {
+                m->services[i].id = p->services[i].id;
+                if (strdup_to(&m->services[i].path, p->services[i].host_path) < 0)
+                        return -ENOMEM;
+                m->n_services++;
+        }
+
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
+int launch_bridge_files_write(const Plan *p, int dir_fd, const char *scope_cgroup, uint16_t port) {
+        _cleanup_manifest_ Manifest *m = NULL;
+        char *json = NULL, *lines = NULL;
+        size_t n = 0;
+        int r;
+
+        r = manifest_make(p, scope_cgroup, &m);
+        if (r >= 0)
+                r = manifest_format(m, &json);
+        if (r >= 0)
+                r = io_write_new_at(dir_fd, LAUNCH_FILE_MANIFEST, 0600, json, strlen(json));
+        if (r >= 0)
+                r = format_guest_file(p, m, port, &lines, &n);
+        if (r >= 0)
+                r = io_write_new_at(dir_fd, "guest/" LAUNCH_FILE_BRIDGE, 0600, lines, n);
+
+        if (json)
+                explicit_bzero(json, strlen(json));
+        if (lines)
+                explicit_bzero(lines, n);
+        free(json);
+        free(lines);
+        return r < 0 ? log_error(r, "Cannot write the bridge's files into %s", p->launch_path) : 0;
+}
+
+int launch_go_prepare(int dir_fd) {
+        int r;
+
+        r = io_write_new_at(dir_fd, GO_HIDDEN, 0600, "go\n", 3);
+        if (r < 0)
+                return r;
+
+        r = openat(dir_fd, GO_HIDDEN, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        return r < 0 ? -errno : r;
+}
+
+int launch_go_give(int dir_fd) {
+        return renameat(dir_fd, GO_HIDDEN, dir_fd, GO_SHOWN) < 0 ? -errno : 0;
+}

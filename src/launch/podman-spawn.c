@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "launch/cgroup.h"
+#include "launch/podman-spawn.h"
+
+static void _noreturn_ child_exec(const GuestRunOptions *o, char *const *argv, int error_fd, pid_t launcher) {
+        sigset_t none;
+        int r;
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != launcher)
+                _exit(125);
+
+        r = cgroup_join(o->guest_cgroup_fd);
+        if (r >= 0) {
+                (void) sigemptyset(&none);
+                (void) sigprocmask(SIG_SETMASK, &none, NULL);
+                /* Everything above standard error is close-on-exec; this holds it for descriptors of libraries, too. */
+                (void) fd_set_cloexec(error_fd, true);
+                (void) execvpe(argv[0], argv, o->podman->environment);
+                r = -errno;
+        }
+
+        (void) io_write_all(error_fd, &r, sizeof(r));
+        _exit(125);
+}
+
+int podman_spawn(const GuestRunOptions *options, pid_t *ret) {
+        _cleanup_close_ int read_fd = -EBADF, write_fd = -EBADF;
+        _cleanup_strv_ char **argv = NULL;
+        pid_t pid, launcher = getpid();
+        int fds[2], r, error = 0;
+
+        r = plan_podman_argv(options->plan, options->port, &argv);
+        if (r < 0)
+                return r;
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        read_fd = fds[0];
+        write_fd = fds[1];
+
+        pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                child_exec(options, argv, write_fd, launcher);
+
+        /* End of file: the program runs. */
+        write_fd = fd_close(write_fd);
+        if (read(read_fd, &error, sizeof(error)) == sizeof(error)) {
+                (void) waitpid(pid, NULL, 0);
+                return error;
+        }
+
+        *ret = pid;
+        return 0;
+}
+
+void podman_explain_failure(const GuestRunOptions *options, int status) {
+        const Settings *s = options->plan->request->settings;
+        _cleanup_free_ char *shown = NULL;
+
+        shown = str_escape(s->image);
+        if (!shown)
+                return;
+
+        if (podman_image_exists(options->podman, s->image) == 0) {
+                log_warning("The image %s is missing. Make it with: claude-profile build", shown);
+                return;
+        }
+        if (s->isolation == ISOLATION_KRUN)
+                log_warning("podman failed (status %d) before the sandbox started. Isolation is krun: crun needs its krun handler "
+                                "(package crun-krun or crun-vm, libkrun). Machines without it: CLAUDE_PROFILE_SANDBOX_ISOLATION=container",
+                                status);
+        else
+                log_warning("podman failed (status %d) before the sandbox started; its message stands above. "
+                                "Does this work: podman run --rm --network=pasta %s true", status, shown);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A sandboxed launch from beginning to end. First everything that can refuse, then what leaves traces, in this order:
+ *
+ *   the scope is asked for      this process becomes part of it, the supervisor is started with it
+ *   the plan                    while the manager works (plan.c)
+ *   the launch directory        its lock is this launch's sign of life
+ *   the line to the supervisor  from here on somebody clears away whatever happens to this process
+ *   the socket                  its bridge comes with the first connection
+ *   podman                      guest-run.c, until the guest has ended
+ *
+ * Every step undoes itself when a later one fails: the launch directory is removed here, the scope ends with this process, and
+ * socket and bridge end with the scope. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/log.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "launch/cgroup.h"
+#include "launch/guest-run.h"
+#include "launch/launch-files.h"
+#include "launch/launch-units.h"
+#include "launch/supervisor-client.h"
+#include "launch/terminal.h"
+#include "shared/rm-rf.h"
+
+typedef struct Launch {
+        Plan *plan;
+        sd_bus *bus;
+        Job scope_job;
+        PodmanAccess podman;
+        char *cgroup;      /* of the scope */
+        int base_fd;       /* all launch directories */
+        int dir_fd;        /* this one, locked */
+        int supervisor_fd;
+        int guest_cgroup_fd;
+        int native_fd;
+        uint16_t port;
+} Launch;
+
+static int check_isolation(const Settings *s) {
+        if (s->isolation == ISOLATION_CONTAINER) {
+                log_notice("Isolation is \"container\": the sandbox shares this machine's kernel.");
+                return 0;
+        }
+
+        if (access("/dev/kvm", R_OK | W_OK) >= 0)
+                return 0;
+        return log_error(-errno, "Isolation is \"krun\", a microVM, but /dev/kvm cannot be used (%s). %s "
+                        "A weaker sandbox that shares the host's kernel: CLAUDE_PROFILE_SANDBOX_ISOLATION=container.",
+                        strerror(errno), errno == EACCES ? "Become a member of the group kvm and log in again." :
+                        "Switch virtualization on in the firmware and load the module kvm.");
+}
+
+static int connect_manager(const Dirs *dirs, sd_bus **ret) {
+        int r;
+
+        r = user_bus_open(dirs, ret);
+        if (r == -ENOMEDIUM)
+                return log_error(r, "XDG_RUNTIME_DIR is not set to a directory of yours, so there is no user manager to run a sandbox in. "
+                                "Log in properly (ssh, a console, machinectl shell %s@; not su or sudo), or: loginctl enable-linger.",
+                                "user");
+        if (r < 0)
+                return log_error(r, "No user manager answers at %s/bus (%s), and a sandbox needs one. "
+                                "Log in properly (ssh, a console; not su or sudo), or: loginctl enable-linger.",
+                                dirs->runtime_root, strerror(-r));
+        return 0;
+}
+
+static int make_launch_directory(Launch *l) {
+        const char *name = path_last(l->plan->launch_path);
+        int r;
+
+        l->base_fd = launch_base_open(l->plan->request->dirs);
+        if (l->base_fd < 0)
+                return log_error(l->base_fd, "Cannot use %s", l->plan->request->dirs->runtime);
+
+        r = launch_dir_create(l->base_fd, name);
+        if (r < 0)
+                return log_error(r, "Cannot make the launch directory %s", l->plan->launch_path);
+        l->dir_fd = r;
+        return 0;
+}
+
+/* What depends on neither scope nor supervisor is decided while the manager starts them. */
+static int plan_and_enter(Launch *l) {
+        Plan *p = l->plan;
+        int r;
+
+        r = scope_request(l->bus, p, &l->scope_job);
+        if (r < 0)
+                return log_error(r, "Cannot ask the user manager for the scope %s", p->units.scope);
+
+        r = plan_ssh(p);
+        if (r >= 0)
+                r = plan_mounts(p);
+        if (r >= 0)
+                r = plan_claude(p);
+        if (r >= 0 && !p->request->settings->gpg_agent)
+                r = plan_git(p);
+        if (r >= 0)
+                r = launch_data_prepare(p, &l->native_fd);
+        if (r < 0)
+                return r;
+
+        r = scope_wait(l->bus, p, &l->scope_job, &l->cgroup);
+        if (r < 0)
+                return r;
+
+        l->supervisor_fd = supervisor_connect(p->request->dirs, p->request->profile->name);
+        r = l->supervisor_fd < 0 ? l->supervisor_fd : supervisor_hold(l->supervisor_fd, p);
+        if (r < 0)
+                return log_error(r, "The supervisor %s does not answer", p->units.supervisor);
+
+        if (p->request->settings->gpg_agent) {
+                r = plan_gpg(p);
+                if (r >= 0)
+                        r = plan_git(p); /* it wants to know whether the guest can sign */
+        }
+
+        return r;
+}
+
+static int start_bridge(Launch *l) {
+        int r;
+
+        if (l->plan->n_services == 0)
+                return 0;
+
+        r = bridge_socket_start(l->bus, l->plan, &l->port);
+        if (r < 0)
+                return r;
+
+        return launch_bridge_files_write(l->plan, l->dir_fd, l->cgroup, l->port);
+}
+
+static int prepare(Launch *l) {
+        int r;
+
+        r = podman_environment(&l->podman.environment);
+        if (r >= 0)
+                r = strdup_to(&l->podman.program, l->plan->request->settings->podman_bin);
+        if (r < 0)
+                return log_oom();
+
+        r = plan_work_root(l->plan);
+        if (r >= 0)
+                r = check_isolation(l->plan->request->settings);
+        if (r >= 0)
+                r = connect_manager(l->plan->request->dirs, &l->bus);
+        if (r >= 0)
+                r = guest_run_block_signals();
+        if (r >= 0)
+                r = make_launch_directory(l);
+        if (r >= 0)
+                r = plan_and_enter(l);
+        if (r >= 0)
+                r = launch_files_write(l->plan, l->dir_fd, &l->podman);
+        if (r >= 0)
+                r = start_bridge(l);
+        if (r < 0)
+                return r;
+
+        l->guest_cgroup_fd = cgroup_enter(l->cgroup);
+        if (l->guest_cgroup_fd < 0)
+                return log_error(l->guest_cgroup_fd, "Cannot divide the control group %s", l->cgroup);
+
+        return 0;
+}
+
+static void launch_end(Launch *l, int status) {
+        if (l->dir_fd >= 0) {
+                int r;
+
+                r = rm_rf_at(l->base_fd, path_last(l->plan->launch_path));
+                if (r < 0)
+                        (void) log_error(r, "Cannot remove %s", l->plan->launch_path);
+        }
+        if (l->supervisor_fd >= 0)
+                supervisor_done(l->supervisor_fd, status);
+
+        fd_close(l->base_fd);
+        fd_close(l->dir_fd);
+        fd_close(l->supervisor_fd);
+        fd_close(l->guest_cgroup_fd);
+        fd_close(l->native_fd);
+        job_clear(&l->scope_job);
+        if (l->bus)
+                (void) sd_bus_flush_close_unref(l->bus);
+        podman_access_clear(&l->podman);
+        free(l->cgroup);
+        (void) plan_free(l->plan);
+}
+
+int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
+        Launch l = { .base_fd = -EBADF, .dir_fd = -EBADF, .supervisor_fd = -EBADF, .guest_cgroup_fd = -EBADF, .native_fd = -EBADF };
+        TerminalModes terminal;
+        int r, status = 255;
+
+        r = plan_new(request, &l.plan);
+        if (r < 0)
+                return r;
+
+        terminal_save(&terminal);
+        r = prepare(&l);
+        if (r >= 0)
+                r = guest_run(&(GuestRunOptions) {
+                                .plan = l.plan, .podman = &l.podman, .bus = l.bus, .launch_fd = l.dir_fd,
+                                .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor_fd = &l.supervisor_fd, .port = l.port },
+                                &status);
+        terminal_restore(&terminal);
+        launch_end(&l, status);
+        if (r < 0)
+                return r;
+
+        *ret_status = status;
+        return 0;
+}
