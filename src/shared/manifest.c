@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/un.h>
+
+#include "basic/alloc.h"
+#include "basic/parse.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "shared/launch-dir.h"
+#include "shared/manifest.h"
+#include "shared/profile.h"
+
+#define MANIFEST_DEPTH_MAX 4
+
+#define JSON_OUT (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+typedef struct json_object Json;
+DEFINE_CLEANUP(Json *, json_object_put);
+#define _cleanup_json_ _cleanup_(json_object_putp)
+
+typedef struct json_tokener Tokener;
+DEFINE_CLEANUP(Tokener *, json_tokener_free);
+
+Manifest *manifest_free(Manifest *m) {
+        if (!m)
+                return NULL;
+
+        for (size_t i = 0; i < m->n_services; i++)
+                free(m->services[i].path);
+        free(m->services);
+        free(m->profile);
+        free(m->id);
+        free(m->cgroup);
+        explicit_bzero(m->token, sizeof(m->token));
+        free(m);
+        return NULL;
+}
+
+/* Printing */
+
+/* Owns `value`, on failure too. */
+static int add_value(Json *object, const char *key, Json *value) {
+        if (!value || json_object_object_add(object, key, value) < 0) {
+                json_object_put(value);
+                return -ENOMEM;
+        }
+
+        return 0;
+}
+
+static int add_string(Json *object, const char *key, const char *value) {
+        return add_value(object, key, json_object_new_string(value));
+}
+
+static int add_service(Json *list, const ManifestService *service) {
+        _cleanup_json_ Json *row = json_object_new_object();
+        char name[WIRE_SERVICE_MAX];
+        int r;
+
+        if (!row)
+                return -ENOMEM;
+
+        r = add_string(row, "name", service_format(service->id, name));
+        if (r >= 0)
+                r = add_string(row, "path", service->path);
+        if (r < 0)
+                return r;
+
+        if (json_object_array_add(list, row) < 0)
+                return -ENOMEM;
+
+        row = NULL; /* the list's now */
+        return 0;
+}
+
+int manifest_format(const Manifest *m, char **ret) {
+        _cleanup_json_ Json *root = json_object_new_object(), *list = json_object_new_array();
+        const char *text;
+        int r = 0;
+
+        if (!root || !list)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < m->n_services && r >= 0; i++)
+                r = add_service(list, &m->services[i]);
+        if (r >= 0)
+                r = add_string(root, "profile", m->profile);
+        if (r >= 0)
+                r = add_string(root, "id", m->id);
+        if (r >= 0)
+                r = add_string(root, "cgroup", m->cgroup);
+        if (r >= 0)
+                r = add_string(root, "token", m->token);
+        if (r >= 0)
+                r = add_value(root, "services", TAKE_PTR(list));
+        if (r < 0)
+                return r;
+
+        text = json_object_to_json_string_ext(root, JSON_OUT);
+        if (!text)
+                return -ENOMEM;
+
+        return strdup_to(ret, text);
+}
+
+/* Parsing */
+
+static int _printf_(2, 3) refuse(char **ret_error, const char *format, ...) {
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(ret_error, format, ap);
+        va_end(ap);
+        if (r < 0) {
+                *ret_error = NULL;
+                return -ENOMEM;
+        }
+
+        return -EBADMSG;
+}
+
+/* A string without NUL inside; NULL when `value` is anything else. */
+static const char *string_of(Json *value) {
+        const char *s;
+
+        if (!json_object_is_type(value, json_type_string))
+                return NULL;
+
+        s = json_object_get_string(value);
+        return strlen(s) == (size_t) json_object_get_string_len(value) ? s : NULL;
+}
+
+static int take_string(Json *value, const char *key, char **field, char **ret_error) {
+        const char *s = string_of(value);
+
+        if (!s)
+                return refuse(ret_error, "\"%s\" is no string.", key);
+
+        return strdup_to(field, s);
+}
+
+static int parse_service(Manifest *m, Json *row, char **ret_error) {
+        const char *name = NULL, *path = NULL;
+        ManifestService *service;
+        ServiceId id;
+
+        if (!json_object_is_type(row, json_type_object))
+                return refuse(ret_error, "A service is no object.");
+
+        json_object_object_foreach(row, key, value) {
+                if (streq(key, "name"))
+                        name = string_of(value);
+                else if (streq(key, "path"))
+                        path = string_of(value);
+                else
+                        return refuse(ret_error, "A service has an unknown key.");
+        }
+
+        if (!name || service_parse(name, strlen(name), &id) < 0)
+                return refuse(ret_error, "A service has no valid name.");
+        if (!path || !path_is_normalized(path))
+                return refuse(ret_error, "The path of service \"%s\" is not absolute.", name);
+        if (strlen(path) >= sizeof(((struct sockaddr_un *) NULL)->sun_path))
+                return refuse(ret_error, "The path of service \"%s\" is too long for a socket.", name);
+        for (size_t i = 0; i < m->n_services; i++)
+                if (m->services[i].id.kind == id.kind && m->services[i].id.index == id.index)
+                        return refuse(ret_error, "Service \"%s\" is there twice.", name);
+
+        service = &m->services[m->n_services];
+        *service = (ManifestService) { .id = id, .path = strdup(path) };
+        if (!service->path)
+                return -ENOMEM;
+
+        m->n_services++;
+        return 0;
+}
+
+static int parse_services(Manifest *m, Json *list, char **ret_error) {
+        size_t n;
+        int r;
+
+        if (!json_object_is_type(list, json_type_array) || m->services)
+                return refuse(ret_error, "\"services\" is no list.");
+
+        n = json_object_array_length(list);
+        if (n > WIRE_SSH_AGENTS_MAX + 1)
+                return refuse(ret_error, "There are too many services.");
+
+        m->services = new0(ManifestService, MAX(n, (size_t) 1));
+        if (!m->services)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < n; i++) {
+                r = parse_service(m, json_object_array_get_idx(list, i), ret_error);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static int parse_token(Manifest *m, Json *value, char **ret_error) {
+        const char *s = string_of(value);
+
+        if (!s || !hex_is_valid(s, WIRE_TOKEN_LENGTH))
+                return refuse(ret_error, "The token is malformed.");
+
+        memcpy(m->token, s, WIRE_TOKEN_LENGTH + 1);
+        return 0;
+}
+
+static int parse_root(Manifest *m, Json *root, char **ret_error) {
+        if (!json_object_is_type(root, json_type_object))
+                return refuse(ret_error, "It is no object.");
+
+        json_object_object_foreach(root, key, value) {
+                int r;
+
+                if (streq(key, "profile"))
+                        r = take_string(value, key, &m->profile, ret_error);
+                else if (streq(key, "id"))
+                        r = take_string(value, key, &m->id, ret_error);
+                else if (streq(key, "cgroup"))
+                        r = take_string(value, key, &m->cgroup, ret_error);
+                else if (streq(key, "token"))
+                        r = parse_token(m, value, ret_error);
+                else if (streq(key, "services"))
+                        r = parse_services(m, value, ret_error);
+                else
+                        r = refuse(ret_error, "It has an unknown key.");
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static int check(const Manifest *m, char **ret_error) {
+        _cleanup_free_ char *scope = NULL;
+        int r;
+
+        if (!m->profile || !profile_name_is_valid(m->profile))
+                return refuse(ret_error, "The profile's name is missing or not valid.");
+        if (!m->id || !hex_is_valid(m->id, LAUNCH_ID_LENGTH))
+                return refuse(ret_error, "The launch's id is missing or malformed.");
+        if (m->token[0] == '\0')
+                return refuse(ret_error, "The token is missing.");
+        if (!m->services)
+                return refuse(ret_error, "The services are missing.");
+
+        /* Whoever is in this control group may come in, so it had better be that of the launch. */
+        r = asprintf_to(&scope, "claude-sandbox-%s-%s.scope", m->profile, m->id);
+        if (r < 0)
+                return r;
+        if (!m->cgroup || !path_is_normalized(m->cgroup) || !streq(path_last(m->cgroup), scope))
+                return refuse(ret_error, "The control group is missing or not that of the launch.");
+
+        return 0;
+}
+
+int manifest_parse(const char *text, size_t n, Manifest **ret, char **ret_error) {
+        _cleanup_(json_tokener_freep) Tokener *tokener = NULL;
+        _cleanup_manifest_ Manifest *m = NULL;
+        _cleanup_json_ Json *root = NULL;
+        int r;
+
+        if (n > MANIFEST_SIZE_MAX)
+                return refuse(ret_error, "It is too long.");
+
+        m = new0(Manifest, 1);
+        tokener = json_tokener_new_ex(MANIFEST_DEPTH_MAX);
+        if (!m || !tokener)
+                return -ENOMEM;
+
+        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+        root = json_tokener_parse_ex(tokener, text, (int) n);
+        if (!root || json_tokener_get_parse_end(tokener) != n)
+                return refuse(ret_error, "It is no JSON.");
+
+        r = parse_root(m, root, ret_error);
+        if (r >= 0)
+                r = check(m, ret_error);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(m);
+        return 0;
+}
