@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Building the sandbox's image: podman build with the installed build context. */
+
+#include "basic/macro.h"
+
+typedef enum ImageBase {
+        IMAGE_BASE_FEDORA,
+        IMAGE_BASE_DEBIAN,
+        _IMAGE_BASE_MAX,
+        _IMAGE_BASE_INVALID = -EINVAL,
+} ImageBase;
+
+/* "fedora" or "debian"; anything else is _IMAGE_BASE_INVALID. */
+ImageBase image_base_from_string(const char *s);
+
+typedef struct ImageBuild {
+        const char *podman;
+        const char *context; /* the directory with the Containerfiles */
+        const char *tag;
+        ImageBase base;
+        const char *anchors; /* a file with the host's own certificate authorities; NULL: none */
+        char *const *args;   /* the user's, for podman build */
+} ImageBuild;
+
+/* podman's command line. 0 or -ENOMEM. */
+int image_build_command(const ImageBuild *b, char ***ret);
+
+/* Runs it on this process's standard streams and waits. Returns 0 with podman's exit status (128 + n for a signal), or
+ * negative errno; -ENOENT when there is no such program. */
+int image_build_run(const ImageBuild *b, int *ret_status);
