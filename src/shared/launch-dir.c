@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,6 +18,8 @@
 /* A directory is made under this prefix, locked, and only then given its name: nobody ever sees a launch directory that its
  * living launcher has not locked yet. */
 #define UNBORN_PREFIX ".new-"
+#define CREATE_TRIES 100
+#define CREATE_INTERVAL_MSEC 5
 
 DEFINE_CLEANUP(DIR *, closedir);
 
@@ -85,28 +88,44 @@ static int lock_directory(int base_fd, const char *name) {
         return TAKE_FD(fd);
 }
 
-int launch_dir_create(int base_fd, const char *name) {
-        _cleanup_free_ char *unborn = NULL;
+static int create_once(int base_fd, const char *unborn, const char *name) {
         _cleanup_close_ int fd = -EBADF;
-        int r;
 
-        r = asprintf_to(&unborn, UNBORN_PREFIX "%s", name);
-        if (r < 0)
-                return r;
         if (mkdirat(base_fd, unborn, 0700) < 0)
-                return -errno;
+                return errno == EEXIST ? -EAGAIN : -errno;
 
+        /* Somebody who clears up may see the directory before it is locked. */
         fd = lock_directory(base_fd, unborn);
+        if (fd == -EBUSY || fd == -ENOENT)
+                return -EAGAIN;
         if (fd < 0)
                 return fd;
 
         if (renameat2(base_fd, unborn, base_fd, name, RENAME_NOREPLACE) < 0) {
-                r = -errno;
+                int r = errno == ENOENT ? -EAGAIN : -errno;
+
                 (void) unlinkat(base_fd, unborn, AT_REMOVEDIR);
                 return r;
         }
 
         return TAKE_FD(fd);
+}
+
+int launch_dir_create(int base_fd, const char *name) {
+        _cleanup_free_ char *unborn = NULL;
+        int r;
+
+        r = asprintf_to(&unborn, UNBORN_PREFIX "%s", name);
+        for (unsigned i = 0; i < CREATE_TRIES && r >= 0; i++) {
+                int fd;
+
+                fd = create_once(base_fd, unborn, name);
+                if (fd != -EAGAIN)
+                        return fd;
+                (void) poll(NULL, 0, CREATE_INTERVAL_MSEC);
+        }
+
+        return r < 0 ? r : -EBUSY;
 }
 
 int launch_dir_claim(int base_fd, const char *name) {

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A client's connection. A launcher's stands for its launch: when it ends without "done", the launcher died, and what it left
+ * is swept up. Only processes of this user get this far: the socket is 0600 in a 0700 directory, and the kernel is asked who
+ * the peer is. */
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/clock.h"
+#include "basic/fd.h"
+#include "basic/log.h"
+#include "basic/str.h"
+#include "supervisor/events.h"
+#include "supervisor/supervisor.h"
+
+void connection_answer(Connection *c, bool ok) {
+        const char *answer = ok ? "{\"ok\":true}\n" : "{\"ok\":false}\n";
+
+        /* Small, on a fresh queue: it fits, or the client does not read and gets nothing. */
+        (void) send(c->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int begin_launch(Connection *c, Request *request) {
+        if (c->holds || c->supervisor->stopping)
+                return -EBUSY;
+
+        c->holds = true;
+        (void) stpcpy(c->id, request->id);
+        c->directory = TAKE_PTR(request->directory);
+        c->since_usec = now_usec();
+
+        event_launch_started(c);
+        supervisor_update_status(c->supervisor);
+        return 0;
+}
+
+/* What follows from a request. Negative: the connection is of no use any more. */
+static int handle_request(Connection *c, Request *request) {
+        int r;
+
+        switch (request->kind) {
+        case REQUEST_HOLD:
+                r = begin_launch(c, request);
+                connection_answer(c, r >= 0);
+                return r;
+
+        case REQUEST_DONE:
+                if (!c->holds)
+                        return -EBADMSG;
+                c->done = true;
+                c->status = request->status;
+                return 0;
+
+        case REQUEST_START_GPG_AGENT:
+                c->waits_for_gpg = true;
+                r = worker_start_gpg(c->supervisor);
+                if (r < 0)
+                        connection_answer(c, false);
+                return r;
+
+        default:
+                assert(false);
+                return -EBADMSG;
+        }
+}
+
+static int handle_lines(Connection *c) {
+        char *newline;
+
+        while (c->n > 0 && (newline = memchr(c->buf, '\n', c->n))) {
+                _cleanup_request_ Request request = { 0 };
+                size_t length = (size_t) (newline - c->buf);
+                int r;
+
+                r = request_parse(c->buf, length, &request);
+                if (r < 0)
+                        return log_error(r, "Process %d sent a request that is none; its connection is closed", (int) c->pid);
+
+                c->n -= length + 1;
+                memmove(c->buf, newline + 1, c->n);
+
+                r = handle_request(c, &request);
+                if (r < 0)
+                        return r;
+        }
+
+        return c->n < REQUEST_MAX ? 0 : -EMSGSIZE;
+}
+
+/* 1: goes on; 0: end of file; or negative errno. */
+static int read_some(Connection *c) {
+        ssize_t k;
+        int r;
+
+        r = grow(&c->buf, &c->allocated, MIN(c->n + 1024, REQUEST_MAX), 1);
+        if (r < 0)
+                return r;
+
+        k = recv(c->fd, c->buf + c->n, c->allocated - c->n, MSG_DONTWAIT);
+        if (k < 0)
+                return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+        if (k == 0)
+                return 0;
+
+        c->n += (size_t) k;
+        r = handle_lines(c);
+        return r < 0 ? r : 1;
+}
+
+static void connection_end(Connection *c) {
+        Supervisor *s = c->supervisor;
+
+        if (c->holds) {
+                event_launch_ended(c);
+                if (!c->done) {
+                        _cleanup_free_ char *name = NULL;
+
+                        if (asprintf_to(&name, "%s-%s", s->profile, c->id) >= 0)
+                                (void) worker_sweep(s, name);
+                }
+        }
+
+        (void) connection_free(c);
+        supervisor_update_status(s);
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        Connection *c = userdata;
+
+        if (read_some(c) <= 0)
+                connection_end(c);
+        return 0;
+}
+
+int connection_accept(Supervisor *s) {
+        _cleanup_close_ int fd = -EBADF;
+        socklen_t n = sizeof(struct ucred);
+        struct ucred peer;
+        Connection *c;
+        int r;
+
+        fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+                return errno == EAGAIN || errno == ECONNABORTED ? 0 : log_error(-errno, "Cannot accept a connection");
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.uid != geteuid())
+                return -EPERM;
+        if (s->n_connections >= CONNECTIONS_MAX)
+                return log_error(-EMFILE, "More than %d connections; one is closed", CONNECTIONS_MAX);
+
+        c = new0(Connection, 1);
+        if (!c)
+                return log_oom();
+        c->supervisor = s;
+        c->fd = TAKE_FD(fd);
+        c->pid = peer.pid;
+        c->next = s->connections;
+        s->connections = c;
+        s->n_connections++;
+
+        r = sd_event_add_io(s->event, &c->io, c->fd, EPOLLIN, on_io, c);
+        if (r < 0)
+                (void) connection_free(c);
+        return r;
+}
+
+Connection *connection_free(Connection *c) {
+        Supervisor *s = c->supervisor;
+
+        for (Connection **p = &s->connections; *p; p = &(*p)->next)
+                if (*p == c) {
+                        *p = c->next;
+                        s->n_connections--;
+                        break;
+                }
+
+        (void) sd_event_source_disable_unref(c->io);
+        fd_close(c->fd);
+        free(c->buf);
+        free(c->directory);
+        free(c);
+        return NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <stdio.h>
+
+#include "basic/clock.h"
+#include "shared/journal.h"
+#include "supervisor/events.h"
+
+#define FIELD_MAX 32
+
+void event_launch_started(const Connection *c) {
+        char message[128], pid[FIELD_MAX];
+
+        (void) snprintf(message, sizeof(message), "Launch %s started.", c->id);
+        (void) snprintf(pid, sizeof(pid), "%d", (int) c->pid);
+
+        (void) journal_send(&(JournalEntry) {
+                        .priority = LOG_INFO,
+                        .message_id = MESSAGE_LAUNCH_STARTED,
+                        .message = message,
+                        .profile = c->supervisor->profile,
+                        .launch = c->id,
+                        .fields = (const JournalField[]) {
+                                { .name = "LAUNCH_DIRECTORY", .value = c->directory },
+                                { .name = "LAUNCH_PID", .value = pid },
+                        },
+                        .n_fields = 2 });
+}
+
+void event_launch_ended(const Connection *c) {
+        char message[128], status[FIELD_MAX], duration[FIELD_MAX];
+        uint64_t usec = now_usec() - c->since_usec;
+
+        if (c->done)
+                (void) snprintf(message, sizeof(message), "Launch %s ended with status %d after %.1f s.", c->id, c->status,
+                                (double) usec / (double) USEC_PER_SEC);
+        else
+                (void) snprintf(message, sizeof(message), "Launch %s lost its launcher after %.1f s and is cleared away.", c->id,
+                                (double) usec / (double) USEC_PER_SEC);
+        (void) snprintf(status, sizeof(status), "%d", c->status);
+        (void) snprintf(duration, sizeof(duration), "%llu", (unsigned long long) usec);
+
+        (void) journal_send(&(JournalEntry) {
+                        .priority = c->done ? LOG_INFO : LOG_WARNING,
+                        .message_id = MESSAGE_LAUNCH_ENDED,
+                        .message = message,
+                        .profile = c->supervisor->profile,
+                        .launch = c->id,
+                        .fields = (const JournalField[]) {
+                                { .name = "LAUNCH_DIRECTORY", .value = c->directory },
+                                { .name = "LAUNCH_STATUS", .value = c->done ? status : NULL },
+                                { .name = "LAUNCH_DURATION_USEC", .value = duration },
+                        },
+                        .n_fields = 3 });
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <json-c/json.h>
+
+#include "basic/alloc.h"
+#include "basic/parse.h"
+#include "basic/str.h"
+#include "supervisor/request.h"
+
+static const char *const request_names[] = {
+        [REQUEST_HOLD] = "hold",
+        [REQUEST_DONE] = "done",
+        [REQUEST_START_GPG_AGENT] = "start-gpg-agent",
+};
+static_assert(ELEMENTSOF(request_names) == _REQUEST_KIND_MAX, "a name for each request");
+
+static const char *get_string(struct json_object *o, const char *key) {
+        struct json_object *value;
+
+        if (!json_object_object_get_ex(o, key, &value) || !json_object_is_type(value, json_type_string))
+                return NULL;
+        /* A string with a NUL inside is longer than it looks. */
+        if (strlen(json_object_get_string(value)) != (size_t) json_object_get_string_len(value))
+                return NULL;
+
+        return json_object_get_string(value);
+}
+
+static int parse_hold(struct json_object *o, Request *r) {
+        const char *id = get_string(o, "id"), *directory = get_string(o, "directory");
+
+        if (!id || !hex_is_valid(id, LAUNCH_ID_LENGTH) || !directory || directory[0] != '/')
+                return -EBADMSG;
+
+        (void) stpcpy(r->id, id);
+        r->directory = strdup(directory);
+        return r->directory ? 0 : -ENOMEM;
+}
+
+static int parse_done(struct json_object *o, Request *r) {
+        struct json_object *status;
+
+        if (!json_object_object_get_ex(o, "status", &status) || !json_object_is_type(status, json_type_int))
+                return -EBADMSG;
+
+        r->status = json_object_get_int(status);
+        return r->status >= 0 && r->status <= 255 ? 0 : -EBADMSG;
+}
+
+static int parse_object(struct json_object *o, Request *r) {
+        const char *name = get_string(o, "request");
+
+        for (RequestKind k = 0; name && k < _REQUEST_KIND_MAX; k++) {
+                if (!streq(name, request_names[k]))
+                        continue;
+
+                r->kind = k;
+                if (k == REQUEST_HOLD)
+                        return parse_hold(o, r);
+                return k == REQUEST_DONE ? parse_done(o, r) : 0;
+        }
+
+        return -EBADMSG;
+}
+
+int request_parse(const char *line, size_t n, Request *ret) {
+        struct json_tokener *tokener;
+        struct json_object *o;
+        Request request = { 0 };
+        int r = -EBADMSG;
+
+        if (n >= REQUEST_MAX)
+                return -EBADMSG;
+        tokener = json_tokener_new_ex(4);
+        if (!tokener)
+                return -ENOMEM;
+        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+
+        o = json_tokener_parse_ex(tokener, line, (int) n);
+        if (o && json_tokener_get_error(tokener) == json_tokener_success && json_tokener_get_parse_end(tokener) == n)
+                r = parse_object(o, &request);
+        if (r >= 0)
+                *ret = request;
+        else
+                request_clear(&request);
+
+        (void) json_object_put(o);
+        json_tokener_free(tokener);
+        return r;
+}
+
+void request_clear(Request *r) {
+        free(r->directory);
+        *r = (Request) { 0 };
+}
