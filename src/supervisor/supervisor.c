@@ -168,6 +168,13 @@ int supervisor_run(Supervisor *s) {
         return r < 0 ? log_error(r, "The event loop failed") : r;
 }
 
+static void remove_socket(Supervisor *s) {
+        _cleanup_free_ char *name = NULL;
+
+        if (asprintf_to(&name, "%s.sock", s->profile) >= 0)
+                (void) unlinkat(s->base_fd, name, 0);
+}
+
 Supervisor *supervisor_free(Supervisor *s) {
         if (!s)
                 return NULL;
@@ -180,6 +187,8 @@ Supervisor *supervisor_free(Supervisor *s) {
         (void) sd_event_source_disable_unref(s->accept);
         (void) sd_event_source_disable_unref(s->stop_timer);
         (void) sd_event_unref(s->event);
+        if (s->listen_fd >= 0)
+                remove_socket(s);
         fd_close(s->listen_fd);
         fd_close(s->base_fd);
         (void) dirs_free(s->dirs);
