@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Settings: environment variable, else the profile's profiles/<name>.conf, else claude-profile.conf, else the default.
- * One table in settings.c has a row for each: variable, key, type, default, field. */
+/* Settings: environment variable, else the profile's profiles/<name>.conf, else claude-profile.conf, else
+ * the default. One table in settings.c has a row for each: variable, key, type, default, field. */
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
@@ -23,6 +23,13 @@ typedef enum SettingSource {
         SETTING_ENVIRONMENT,
 } SettingSource;
 
+#define SETTINGS_ROWS 32 /* at least as many as the table has */
+
+typedef struct SettingOrigin {
+        SettingSource source;
+        unsigned line; /* of the file */
+} SettingOrigin;
+
 typedef struct Settings {
         char *profiles_base;
         char *claude_bin;
@@ -39,22 +46,34 @@ typedef struct Settings {
         bool chrome;
         bool gh;
         bool pulumi;
-        char **infisical;    /* lists: NULL or at least one item */
+        char **infisical; /* lists: NULL or at least one item */
         char **forward_env;
         char **ssh_keys;
-        char *chrome_bin;    /* NULL: searched */
-        char *allow_root;    /* NULL: none */
+        char *chrome_bin; /* NULL: searched */
+        char *allow_root; /* NULL: none */
         char **report_paths;
-        char *memory_max;    /* of the scope, as systemd.resource-control(5) writes them; NULL: unset */
+        char *memory_max; /* of the scope, as systemd.resource-control(5) writes them; NULL: unset */
         char *memory_high;
         char *cpu_quota;
         char *cpu_weight;
         char *tasks_max;
+
+        char *main_file;    /* the files' names, whether they exist or not */
+        char *profile_file; /* NULL without a profile */
+        SettingOrigin origins[SETTINGS_ROWS];
+        char **warnings; /* sentences for the user, without full stop, to be shown once */
 } Settings;
 
-/* Loads what is in force for `profile`, or for no profile in particular (NULL). On failure `*ret_error` is one sentence
- * for the user that names variable or file, line and value; the caller frees it. Returns 0 or negative errno. */
+/* Loads what is in force for `profile`, or for no profile in particular (NULL). On failure `*ret_error` is
+ * one sentence for the user, without full stop, that names variable or file, line and value; the caller
+ * frees it; NULL when out of memory. Returns 0 or negative errno; -EINVAL also for a name that no profile
+ * can have. */
 int settings_load(const Dirs *dirs, const char *profile, Settings **ret, char **ret_error);
 Settings *settings_free(Settings *s);
 DEFINE_CLEANUP(Settings *, settings_free);
 #define _cleanup_settings_ _cleanup_(settings_freep)
+
+/* Where the setting of `variable` ("CLAUDE_PROFILE_SANDBOX") comes from, for a message:
+ * "CLAUDE_PROFILE_SANDBOX in the environment", "<file>:<line>" or "the default". The caller frees; NULL when
+ * out of memory. */
+char *settings_describe_origin(const Settings *s, const char *variable);

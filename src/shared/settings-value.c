@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "basic/alloc.h"
+#include "basic/parse.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "shared/env-file.h"
+#include "shared/settings-value.h"
+#include "shared/settings.h"
+
+#define RAM_MIB_MIN 128
+#define RAM_MIB_MAX (16 * 1024 * 1024)
+#define CPUS_MAX 255
+#define CPU_WEIGHT_MAX 10000
+
+static const char *const isolation_table[] = {
+        [ISOLATION_KRUN] = "krun",
+        [ISOLATION_CONTAINER] = "container",
+};
+static_assert(ELEMENTSOF(isolation_table) == _ISOLATION_MAX, "a name for each isolation");
+
+const char *isolation_to_string(Isolation i) {
+        return i >= 0 && i < _ISOLATION_MAX ? isolation_table[i] : NULL;
+}
+
+static int take_string(char **field, char *s) {
+        if (!s)
+                return -ENOMEM;
+
+        free(*field);
+        *field = s;
+        return 0;
+}
+
+static int take_list(char ***field, char **v) {
+        strv_free(*field);
+        *field = v;
+        return 0;
+}
+
+static int value_bool(const Dirs *dirs, const char *value, void *field) {
+        return parse_bool(value, field);
+}
+
+static int value_tristate(const Dirs *dirs, const char *value, void *field) {
+        bool b;
+        int r;
+
+        r = parse_bool(value, &b);
+        if (r >= 0)
+                *(int *) field = b;
+        return r;
+}
+
+static int value_isolation(const Dirs *dirs, const char *value, void *field) {
+        for (Isolation i = 0; i < _ISOLATION_MAX; i++)
+                if (streq(value, isolation_table[i])) {
+                        *(Isolation *) field = i;
+                        return 0;
+                }
+
+        return -EINVAL;
+}
+
+/* Digits, perhaps a fraction of at most three. Returns what follows them, or NULL. */
+static const char *parse_decimal(const char *s, uint64_t *ret_whole, uint64_t *ret_thousandths) {
+        static const uint64_t weight[] = { 1000, 100, 10, 1 };
+        char digits[20 + 1];
+        uint64_t fraction;
+        size_t n;
+
+        n = strspn(s, "0123456789");
+        if (n >= sizeof(digits))
+                return NULL;
+        *(char *) mempcpy(digits, s, n) = '\0';
+        if (parse_uint(digits, 0, UINT64_MAX, ret_whole) < 0)
+                return NULL;
+        s += n;
+
+        *ret_thousandths = 0;
+        if (*s != '.')
+                return s;
+
+        n = strspn(++s, "0123456789");
+        if (n == 0 || n >= ELEMENTSOF(weight))
+                return NULL;
+        *(char *) mempcpy(digits, s, n) = '\0';
+        if (parse_uint(digits, 0, 999, &fraction) < 0)
+                return NULL;
+
+        *ret_thousandths = fraction * weight[n];
+        return s + n;
+}
+
+/* "512M", "1.5G", or a number of `unit_without_suffix` bytes. */
+static int parse_size(const char *s, uint64_t unit_without_suffix, uint64_t *ret) {
+        static const char suffixes[] = "BKMGTPE";
+        uint64_t whole, thousandths, unit = unit_without_suffix, part, bytes;
+
+        s = parse_decimal(s, &whole, &thousandths);
+        if (!s)
+                return -EINVAL;
+
+        if (*s) {
+                const char *suffix = strchr(suffixes, *s);
+
+                if (!suffix || s[1])
+                        return -EINVAL;
+                unit = (uint64_t) 1 << (10 * (suffix - suffixes));
+        }
+
+        if (__builtin_mul_overflow(thousandths, unit, &part) ||
+                        __builtin_mul_overflow(whole, unit, &bytes) ||
+                        __builtin_add_overflow(bytes, part / 1000, &bytes))
+                return -EINVAL;
+        if (thousandths > 0 && unit == 1)
+                return -EINVAL;
+
+        *ret = bytes;
+        return 0;
+}
+
+/* More than nothing, at most `max` percent. */
+static bool percentage_is_valid(const char *s, uint64_t max) {
+        uint64_t whole, thousandths;
+
+        s = parse_decimal(s, &whole, &thousandths);
+        if (!s || !streq(s, "%"))
+                return false;
+
+        return (whole > 0 || thousandths > 0) && (whole < max || (whole == max && thousandths == 0));
+}
+
+static int value_ram(const Dirs *dirs, const char *value, void *field) {
+        uint64_t bytes;
+
+        if (parse_size(value, MIB, &bytes) < 0 || bytes % MIB != 0 || bytes / MIB < RAM_MIB_MIN ||
+                        bytes / MIB > RAM_MIB_MAX)
+                return -EINVAL;
+
+        *(uint64_t *) field = bytes / MIB;
+        return 0;
+}
+
+static int value_cpus(const Dirs *dirs, const char *value, void *field) {
+        return parse_uint(value, 1, CPUS_MAX, field) < 0 ? -EINVAL : 0;
+}
+
+static int value_directory(const Dirs *dirs, const char *value, void *field) {
+        _cleanup_free_ char *expanded = NULL;
+        char *path;
+        int r;
+
+        if (streq(value, "~") || str_after_prefix(value, "~/")) {
+                expanded = path_join(dirs->home, value + strspn(value, "~/"));
+                if (!expanded)
+                        return -ENOMEM;
+                value = expanded;
+        }
+
+        r = path_normalize(value, &path);
+        return r < 0 ? r : take_string(field, path);
+}
+
+static int value_program(const Dirs *dirs, const char *value, void *field) {
+        if (strchr(value, '/'))
+                return value_directory(dirs, value, field);
+        if (value[0] == '-' || value[0] == '~' || streq(value, ".") || streq(value, ".."))
+                return -EINVAL;
+
+        return take_string(field, strdup(value));
+}
+
+static int value_image(const Dirs *dirs, const char *value, void *field) {
+        if (value[0] == '-')
+                return -EINVAL;
+        for (const char *p = value; *p; p++)
+                if (*p <= ' ' || *p > '~')
+                        return -EINVAL;
+
+        return take_string(field, strdup(value));
+}
+
+static int value_list(const Dirs *dirs, const char *value, void *field) {
+        _cleanup_strv_ char **v = NULL;
+        int r;
+
+        r = strv_split(value, ',', &v);
+        if (r < 0)
+                return r;
+
+        return take_list(field, v[0] ? TAKE_PTR(v) : NULL);
+}
+
+static int value_names(const Dirs *dirs, const char *value, void *field) {
+        _cleanup_strv_ char **v = NULL;
+        int r;
+
+        r = value_list(dirs, value, &v);
+        if (r < 0)
+                return r;
+
+        STRV_FOREACH(s, v)
+                if (!env_name_is_valid(*s, strlen(*s)))
+                        return -EINVAL;
+
+        return take_list(field, TAKE_PTR(v));
+}
+
+static int value_memory(const Dirs *dirs, const char *value, void *field) {
+        uint64_t bytes;
+
+        if (!streq(value, "infinity") && !percentage_is_valid(value, 100) &&
+                        (parse_size(value, 1, &bytes) < 0 || bytes == 0 || bytes == UINT64_MAX))
+                return -EINVAL;
+
+        return take_string(field, strdup(value));
+}
+
+static int value_quota(const Dirs *dirs, const char *value, void *field) {
+        return percentage_is_valid(value, 1000000) ? take_string(field, strdup(value)) : -EINVAL;
+}
+
+static int value_weight(const Dirs *dirs, const char *value, void *field) {
+        uint64_t weight;
+
+        if (!streq(value, "idle") && parse_uint(value, 1, CPU_WEIGHT_MAX, &weight) < 0)
+                return -EINVAL;
+
+        return take_string(field, strdup(value));
+}
+
+static int value_tasks(const Dirs *dirs, const char *value, void *field) {
+        uint64_t n;
+
+        if (!streq(value, "infinity") && !percentage_is_valid(value, 100) &&
+                        parse_uint(value, 1, UINT64_MAX - 1, &n) < 0)
+                return -EINVAL;
+
+        return take_string(field, strdup(value));
+}
+
+static const struct {
+        int (*parse)(const Dirs *dirs, const char *value, void *field);
+        const char *expectation;
+} kinds[] = {
+        [SETTING_BOOL] = { value_bool, "yes or no" },
+        [SETTING_TRISTATE] = { value_tristate, "yes or no" },
+        [SETTING_ISOLATION] = { value_isolation, "krun or container" },
+        [SETTING_RAM] = { value_ram, "a number of MiB from 128 on, or a size such as 512M or 8G" },
+        [SETTING_CPUS] = { value_cpus, "a number from 1 to 255" },
+        [SETTING_DIRECTORY] = { value_directory,
+                        "an absolute path, or one from ~/ on, without .." },
+        [SETTING_PROGRAM] = { value_program, "an absolute path, or a name to be found in $PATH" },
+        [SETTING_IMAGE] = { value_image, "the name of a container image" },
+        [SETTING_LIST] = { value_list, "a list separated by commas" },
+        [SETTING_NAMES] = { value_names, "names of environment variables, separated by commas" },
+        [SETTING_MEMORY] = { value_memory, "a size such as 512M or 8G, a percentage, or infinity" },
+        [SETTING_QUOTA] = { value_quota, "a percentage of one CPU, such as 150%" },
+        [SETTING_WEIGHT] = { value_weight, "a number from 1 to 10000, or idle" },
+        [SETTING_TASKS] = { value_tasks, "a number from 1 on, a percentage, or infinity" },
+};
+static_assert(ELEMENTSOF(kinds) == _SETTING_KIND_MAX, "a row for each kind");
+
+int setting_parse(SettingKind kind, const Dirs *dirs, const char *value, void *field) {
+        return utf8_is_valid(value, strlen(value)) ? kinds[kind].parse(dirs, value, field) : -EINVAL;
+}
+
+const char *setting_expectation(SettingKind kind) {
+        return kinds[kind].expectation;
+}
+
+void setting_clear(SettingKind kind, void *field) {
+        switch (kind) {
+        case SETTING_TRISTATE:
+                *(int *) field = -1;
+                break;
+        case SETTING_LIST:
+        case SETTING_NAMES:
+                strv_free(*(char ***) field);
+                *(char ***) field = NULL;
+                break;
+        case SETTING_BOOL:
+        case SETTING_ISOLATION:
+        case SETTING_RAM:
+        case SETTING_CPUS:
+                break; /* these always have a default */
+        default:
+                free(*(char **) field);
+                *(char **) field = NULL;
+        }
+}
