@@ -177,8 +177,8 @@ static int connection_new(const Listener *l, int client_fd) {
                 return r;
         }
 
-        relay_init(&c->relay, f->shared, connection_watch, RELAY_SOCKET(TAKE_FD(client)),
-                        RELAY_SOCKET(TAKE_FD(bridge)));
+        relay_init(&c->relay, f->shared, connection_watch, RELAY_SOCKET(client), RELAY_SOCKET(bridge));
+        client = bridge = -EBADF; /* the relay's */
         f->n_connections++;
         return 0;
 }
