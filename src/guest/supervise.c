@@ -6,7 +6,10 @@
  * kernel makes of a key (INT, QUIT, TSTP) or of a new window size (WINCH) goes to the command alone. When
  * the terminal hangs up the kernel tells only the session's leader, which is the entry point. So whatever
  * arrives here is news to the command and is passed on; except WINCH on a terminal, which podman sends on
- * top of what the kernel has already said.
+ * top of what the kernel has already said. The same signal twice at once counts once: what a shell sends to
+ * a whole job reaches podman by itself and by way of the launcher.
+ *
+ * TERM and HUP are requests to end. A command that has not obeyed after ten seconds is killed, whoever asked.
  *
  * A command that is stopped would stay so: there is no shell above it. It is continued, and is given the
  * terminal back if it was stopped for want of that. */
@@ -20,6 +23,7 @@
 #include <unistd.h>
 
 #include "basic/alloc.h"
+#include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/log.h"
@@ -29,6 +33,8 @@
 
 #define SIGNALS_BATCH 16
 #define KILL_ROUNDS_MAX 1000
+#define END_SECONDS 10
+#define SAME_USEC (200 * USEC_PER_MSEC)
 
 static const int passed_on[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
 
@@ -37,6 +43,9 @@ typedef struct Supervision {
         pid_t command;
         bool terminal;
         int status; /* negative while the command runs */
+        bool asked;
+        int last_signal;
+        uint64_t last_usec;
 } Supervision;
 
 void supervise_block_signals(void) {
@@ -76,12 +85,33 @@ static void reap(Supervision *s) {
         }
 }
 
+static bool is_repetition(Supervision *s, int sig) {
+        uint64_t now = now_usec();
+        bool same = sig == s->last_signal && now - s->last_usec < SAME_USEC;
+
+        s->last_signal = sig;
+        s->last_usec = now;
+        return same;
+}
+
 static void signal_arrived(Supervision *s, int sig) {
         if (sig == SIGCHLD || (sig == SIGWINCH && s->terminal))
                 return;
 
-        if (s->status < 0)
+        if (s->status >= 0)
+                return;
+        if (sig == SIGALRM) {
+                log_notice("The command did not end within %d s of being asked and is killed.", END_SECONDS);
+                (void) kill(-s->command, SIGKILL);
+                return;
+        }
+
+        if (!is_repetition(s, sig))
                 (void) kill(-s->command, sig);
+        if ((sig == SIGTERM || sig == SIGHUP) && !s->asked) {
+                s->asked = true;
+                (void) alarm(END_SECONDS);
+        }
 }
 
 static int signals_dispatch(EventSource *source, uint32_t revents) {
@@ -106,6 +136,7 @@ static int signals_open(void) {
 
         sigemptyset(&set);
         sigaddset(&set, SIGCHLD);
+        sigaddset(&set, SIGALRM);
         for (size_t i = 0; i < ELEMENTSOF(passed_on); i++)
                 sigaddset(&set, passed_on[i]);
 

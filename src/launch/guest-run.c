@@ -11,9 +11,11 @@
  *   the supervisor's line breaks        it was restarted: connect anew
  *
  * A signal that the terminal sent (the kernel is its sender) reached podman too, which shares our process group; only those
- * that somebody sent to us alone are passed on. */
+ * that somebody sent to us are passed on. One that a shell sent to the whole job arrives twice: the entry point counts two of
+ * a kind at once as one. */
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -74,7 +76,7 @@ typedef struct Run {
         int status;          /* of podman, as waitid() has it */
         bool by_signal;
         pid_t container;
-        int inotify_fd, conmon_fd;
+        int inotify_fd, conmon_fd, container_fd; /* the latter two are pidfds */
         int watch_launch, watch_go;
         sd_event_source *check_timer, *stop_timer, *supervisor_source;
         uint64_t check_deadline;
@@ -127,7 +129,8 @@ static int on_request_stop(sd_bus_message *m, void *userdata, sd_bus_error *erro
 }
 
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata) {
-        bool from_terminal = si->ssi_code == SI_KERNEL;
+        /* A terminal that goes away tells its session's leader alone. */
+        bool from_terminal = si->ssi_code == SI_KERNEL && !(si->ssi_signo == SIGHUP && getsid(0) == getpid());
         int signal = (int) si->ssi_signo;
         Run *run = userdata;
 
@@ -211,6 +214,7 @@ static void on_container_pid(Run *run) {
         if (run->check_timer || read_pid(run, "pid", &run->container) < 0)
                 return;
 
+        run->container_fd = (int) syscall(SYS_pidfd_open, run->container, 0);
         (void) sd_event_now(run->event, CLOCK_MONOTONIC, &now);
         run->check_deadline = now + CHECK_USEC;
         (void) sd_event_add_time(run->event, &run->check_timer, CLOCK_MONOTONIC, now, 1, on_check, run);
@@ -348,9 +352,17 @@ static int watch_bus(Run *run) {
         return sd_event_add_io(run->event, &run->supervisor_source, *run->options->supervisor_fd, EPOLLIN, on_supervisor, run);
 }
 
-/* Ends what podman left running, and what it left in its database. */
+static bool container_is_alive(const Run *run) {
+        struct pollfd pfd = { .fd = run->container_fd, .events = POLLIN };
+
+        return run->container_fd >= 0 && poll(&pfd, 1, 0) == 0;
+}
+
+/* Ends what podman left running, and what it left in its database. A podman that ended before its container lost it: its status
+ * says nothing about the guest, which is killed here. */
 static void run_clean_up(Run *run) {
         const GuestRunOptions *o = run->options;
+        bool lost = container_is_alive(run);
         int r;
 
         (void) cgroup_kill(o->guest_cgroup_fd);
@@ -358,7 +370,11 @@ static void run_clean_up(Run *run) {
         if (r < 0)
                 (void) log_error(r, "Some of the sandbox's processes do not end");
 
-        if (!run->by_signal && run->state != RUN_KILLED)
+        if (lost && run->state != RUN_KILLED) {
+                log_warning("podman ended before its container did; the sandbox is ended.");
+                run->status = 128 + SIGKILL;
+        }
+        if (!lost && !run->by_signal && run->state != RUN_KILLED)
                 return;
         r = podman_remove_launch(o->podman, o->plan->id);
         if (r < 0)
@@ -396,7 +412,7 @@ static int run_loop(Run *run) {
 }
 
 int guest_run(const GuestRunOptions *options, int *ret_status) {
-        Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF };
+        Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF };
         int r;
 
         r = sd_event_new(&run.event);
@@ -414,5 +430,6 @@ int guest_run(const GuestRunOptions *options, int *ret_status) {
         (void) sd_event_unref(run.event);
         fd_close(run.inotify_fd);
         fd_close(run.conmon_fd);
+        fd_close(run.container_fd);
         return r;
 }

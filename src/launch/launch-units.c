@@ -139,7 +139,7 @@ int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup) {
         }
         if (r < 0)
                 return log_error(r, "The user manager did not start the scope %s (%s). "
-                                "See: journalctl --user -u %s", p->units.scope, why ?: strerror(-r), p->units.supervisor);
+                                "See: journalctl --user -u %s .", p->units.scope, why ?: strerror(-r), p->units.supervisor);
 
         /* A scope can be declared dead while its process runs on (systemd issue 36781), so look. */
         r = unit_is_active(bus, p->units.scope);
@@ -155,7 +155,7 @@ int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup) {
         if (r < 0)
                 return log_error(r, "Cannot look at %s", p->units.supervisor);
         if (r == 0)
-                return log_error(-ESRCH, "The supervisor %s does not run. See: journalctl --user -u %s",
+                return log_error(-ESRCH, "The supervisor %s does not run. See: journalctl --user -u %s .",
                                 p->units.supervisor, p->units.supervisor);
 
         *ret_cgroup = TAKE_PTR(cgroup);
@@ -231,6 +231,6 @@ int bridge_socket_start(sd_bus *bus, const Plan *p, uint16_t *ret_port) {
                 }
         }
 
-        return log_error(r, "The user manager did not start %s (%s). See: journalctl --user -u %s",
+        return log_error(r, "The user manager did not start %s (%s). See: journalctl --user -u %s .",
                         p->units.socket, why ?: strerror(-r), p->units.socket);
 }

@@ -94,42 +94,20 @@ static int run(const PodmanAccess *a, char *const *argv, char **ret_output) {
                         .timeout_usec = PODMAN_TIMEOUT_USEC, .output_max = OUTPUT_MAX }, ret_output, NULL);
 }
 
-static int launch_container(const PodmanAccess *a, const char *id, char **ret) {
+int podman_remove_launch(const PodmanAccess *a, const char *id) {
         _cleanup_strv_ char **argv = NULL;
         int r;
 
-        r = strv_add_many(&argv, a->program, "ps", "--all", "--quiet", "--no-trunc", "--filter", NULL);
+        r = strv_add_many(&argv, a->program, "rm", "--force", "--time=0", "--volumes", "--filter", NULL);
         if (r >= 0)
                 r = strv_addf(&argv, "label=" LABEL_LAUNCH "=%s", id);
-        if (r >= 0)
-                r = run(a, argv, ret);
-        if (r > 0)
-                return -EIO;
         if (r < 0)
                 return r;
 
-        (*ret)[strcspn(*ret, "\n")] = '\0';
-        return 0;
-}
-
-int podman_remove_launch(const PodmanAccess *a, const char *id) {
-        /* The first removal after a dead conmon fails, the second works. */
+        /* The first removal after a dead conmon fails, the second works. No such container is a success. */
         for (unsigned i = 0; i < REMOVE_TRIES; i++) {
-                _cleanup_free_ char *container = NULL;
-                _cleanup_strv_ char **argv = NULL;
-                int r;
-
-                r = launch_container(a, id, &container);
-                if (r < 0)
-                        return r;
-                if (*container == '\0')
-                        return 0;
-
-                r = strv_add_many(&argv, a->program, "rm", "--force", "--time=0", "--volumes", container, NULL);
-                if (r < 0)
-                        return r;
                 r = run(a, argv, NULL);
-                if (r < 0)
+                if (r <= 0)
                         return r;
         }
 

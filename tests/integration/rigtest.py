@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: MIT
+"""What the integration tests share. They run in the rig, as user dev in a login session (tests/rig/meson-test), on real parts,
+and print TAP.
+
+    from rigtest import *
+
+    @test("claude's version comes from inside")
+    def _(t):
+        ...assert...
+
+    main()
+
+A test waits for events with a bound (wait_for, Launch.expect) and never just for time to pass. It cleans up after itself with
+t.cleanup(function, ...), which runs also when it fails."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from pathlib import Path
+
+HOME = Path.home()
+RUNTIME = Path(os.environ.get("XDG_RUNTIME_DIR", "/run/user/%d" % os.getuid()))
+LAUNCHES = RUNTIME / "claude-profile"
+BASE = HOME / ".claude-profiles"
+DATA = HOME / ".local/share/claude-profile"
+TREE = Path(__file__).resolve().parent.parent.parent
+PROGRAM = "claude-profile"
+
+# Isolation "container": krun needs a /dev/kvm.
+ENV = dict(os.environ, CLAUDE_PROFILE_SANDBOX_ISOLATION="container")
+
+tests = []
+
+
+class Skip(Exception):
+    pass
+
+
+class Test:
+    def __init__(self):
+        self.cleanups = []
+
+    def cleanup(self, function, *args, **kw):
+        self.cleanups.append((function, args, kw))
+
+    def run_cleanups(self):
+        while self.cleanups:
+            function, args, kw = self.cleanups.pop()
+            function(*args, **kw)
+
+    def tempdir(self, parent=None, prefix="test-"):
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent or HOME))
+        self.cleanup(shutil.rmtree, path, ignore_errors=True)
+        return path
+
+    def profile(self, name, sandboxed=True):
+        """A new profile; name should be the test file's own."""
+        path = BASE / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        if sandboxed:
+            (path / ".sandbox").touch()
+        self.cleanup(shutil.rmtree, path, ignore_errors=True)
+        self.cleanup(shutil.rmtree, DATA / "profiles" / name, ignore_errors=True)
+        return path
+
+    def repository(self, parent=None):
+        path = self.tempdir(parent)
+        run("git", "init", "-q", str(path))
+        run("git", "-C", str(path), "commit", "-q", "--allow-empty", "-m", "first",
+            env=dict(ENV, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@example.invalid", GIT_COMMITTER_NAME="a",
+                     GIT_COMMITTER_EMAIL="a@example.invalid"))
+        return path
+
+    def ssh_agent(self, keys=1, path=None):
+        """A real ssh-agent with ed25519 keys; returns an Agent."""
+        agent = Agent(self, path)
+        for _ in range(keys):
+            agent.add_key()
+        return agent
+
+
+class Agent:
+    def __init__(self, t, path=None):
+        self.dir = t.tempdir("/tmp")
+        self.path = str(path or self.dir / "agent.sock")
+        self.process = None
+        self.keys = []
+        t.cleanup(self.stop)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(["ssh-agent", "-D", "-a", self.path], stdout=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(self.path), what="the agent's socket")
+        for key in self.keys:
+            self.load(key)
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+        try:
+            os.unlink(self.path)
+        except FileNotFoundError:
+            pass
+
+    def add_key(self):
+        key = self.dir / ("key%d" % len(self.keys))
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", key.name, "-f", str(key))
+        self.keys.append(key)
+        self.load(key)
+
+    def load(self, key):
+        run("ssh-add", "-q", str(key), env=dict(ENV, SSH_AUTH_SOCK=self.path))
+
+
+def test(name):
+    def decorate(f):
+        tests.append((name, f))
+        return f
+    return decorate
+
+
+def main():
+    only = sys.argv[1] if len(sys.argv) > 1 else ""
+    chosen = [(name, f) for name, f in tests if only in name]
+    print("TAP version 13")
+    print("1..%d" % len(chosen))
+    failed = 0
+    for number, (name, f) in enumerate(chosen, 1):
+        t = Test()
+        verdict, remark = "ok", ""
+        begin = time.monotonic()
+        try:
+            f(t)
+        except Skip as e:
+            remark = " # SKIP %s" % e
+        except Exception:
+            verdict = "not ok"
+            failed += 1
+            note(traceback.format_exc())
+        try:
+            t.run_cleanups()
+        except Exception:
+            note("while cleaning up: " + traceback.format_exc())
+        print("%s %d - %s%s" % (verdict, number, name, remark))
+        note("%.1f s" % (time.monotonic() - begin))
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)
+
+
+def note(text):
+    for line in str(text).rstrip().splitlines():
+        print("# " + line)
+    sys.stdout.flush()
+
+
+def run(*argv, check=True, timeout=60, **kw):
+    """Runs a program to its end; its output as text. A failure shows what it said."""
+    kw.setdefault("env", ENV)
+    kw.setdefault("stdout", subprocess.PIPE)
+    kw.setdefault("stderr", subprocess.PIPE)
+    if "input" not in kw:
+        kw.setdefault("stdin", subprocess.DEVNULL)
+    p = subprocess.run([str(a) for a in argv], text=True, errors="surrogateescape", timeout=timeout, **kw)
+    if check and p.returncode != 0:
+        raise AssertionError("%r: status %d\n%s%s" % (argv, p.returncode, p.stdout, p.stderr))
+    return p
+
+
+def wait_for(condition, timeout=15, what="the condition"):
+    """The first true value of condition(), looked at every 20 ms."""
+    deadline = time.monotonic() + timeout
+    pause = threading.Event()
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            raise AssertionError("%s did not come within %s s" % (what, timeout))
+        pause.wait(0.02)
+
+
+def systemctl(*argv, **kw):
+    return run("systemctl", "--user", *argv, **kw)
+
+
+def unit_property(unit, name):
+    return systemctl("show", "--property", name, "--value", unit).stdout.strip()
+
+
+def journal(*matches, since=None):
+    """Journal entries of the user as dictionaries, newest last."""
+    import json
+    run("journalctl", "--sync", check=False)
+    argv = ["journalctl", "--user", "--output=json", "--all", "--quiet", *matches]
+    if since is not None:
+        argv.append("--since=@%d" % int(since))
+    return [json.loads(line) for line in run(*argv).stdout.splitlines()]
+
+
+def running_launches(profile):
+    """The ids of a profile's launch directories."""
+    if not LAUNCHES.is_dir():
+        return set()
+    pattern = re.compile(re.escape(profile) + "-([0-9a-f]{8})")
+    return {m.group(1) for m in map(pattern.fullmatch, os.listdir(LAUNCHES)) if m}
+
+
+def left_behind(profile, id, port=None):
+    """Whatever still exists of a launch, as a list of lines: processes, units, port, container, launch directory."""
+    found = []
+    name = "%s-%s" % (profile, id)
+    scope = "claude-sandbox-%s.scope" % name
+    for p in Path("/proc").glob("[0-9]*"):
+        try:
+            if scope in (p / "cgroup").read_text():
+                found.append("process %s %s" % (p.name, (p / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
+        except OSError:
+            pass
+    units = systemctl("list-units", "--all", "--plain", "--no-legend", scope, "claude-bridge@%s.*" % name.replace("\\", "\\\\")).stdout
+    found += ["unit " + line for line in units.splitlines()]
+    if (LAUNCHES / name).exists():
+        found.append("launch directory")
+    containers = run("podman", "ps", "--all", "--quiet", "--filter", "label=claude-profile.launch=" + id).stdout
+    found += ["container " + line for line in containers.splitlines()]
+    if port:
+        listening = run("ss", "--no-header", "--tcp", "--listening", "--numeric", "sport", "=", ":%d" % port).stdout
+        found += ["port " + line for line in listening.splitlines()]
+    return found
+
+
+class Launch:
+    """A sandboxed launch that runs beside the test: `claude-profile shell <profile> -- <command>`."""
+
+    def __init__(self, t, profile, *command, cwd, env=None, verb=("shell",), tty=False, wait=True):
+        self.profile = profile
+        before = running_launches(profile)
+        argv = [PROGRAM, *verb, profile, *(["--", *command] if "shell" in verb else command)]
+        self.output = b""
+        self.errors = tempfile.TemporaryFile()
+        if tty:
+            self.master, slave = pty.openpty()
+            self.process = subprocess.Popen(argv, cwd=cwd, env=dict(ENV, **(env or {})), stdin=slave, stdout=slave, stderr=slave,
+                                            start_new_session=True, preexec_fn=lambda: __import__("fcntl").ioctl(0, 0x540E, 0))
+            os.close(slave)
+            self.out = self.master
+        else:
+            self.master = None
+            self.process = subprocess.Popen(argv, cwd=cwd, env=dict(ENV, **(env or {})), stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=self.errors)
+            self.out = self.process.stdout.fileno()
+        t.cleanup(self.end)
+        self.id = None
+        if wait:
+            self.id = wait_for(lambda: self.process.poll() is not None or running_launches(profile) - before, 30, "a launch directory")
+            assert self.process.poll() is None, "the launch ended: " + self.stderr()
+            self.id = next(iter(self.id))
+
+    @property
+    def name(self):
+        return "%s-%s" % (self.profile, self.id)
+
+    @property
+    def scope(self):
+        return "claude-sandbox-%s.scope" % self.name
+
+    @property
+    def socket(self):
+        return "claude-bridge@%s.socket" % self.name
+
+    @property
+    def bridge(self):
+        return "claude-bridge@%s.service" % self.name
+
+    @property
+    def directory(self):
+        return LAUNCHES / self.name
+
+    def bridge_file(self):
+        """What the guest is told: address, port, token, services."""
+        text = wait_for(lambda: (self.directory / "guest/bridge").exists() and (self.directory / "guest/bridge").read_text(), 30,
+                        "the bridge's file")
+        return dict(line.split("=", 1) for line in text.splitlines())
+
+    @property
+    def port(self):
+        return int(self.bridge_file()["port"])
+
+    @property
+    def token(self):
+        return self.bridge_file()["token"]
+
+    def stderr(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def send(self, text):
+        if isinstance(text, str):
+            text = text.encode()
+        os.write(self.master if self.master is not None else self.process.stdin.fileno(), text)
+
+    def expect(self, what, timeout=60):
+        """Reads output until the regular expression `what` is in it; the match."""
+        if isinstance(what, str):
+            what = what.encode()
+        deadline = time.monotonic() + timeout
+        while True:
+            m = re.search(what, self.output)
+            if m:
+                self.output = self.output[m.end():]
+                return m
+            left = deadline - time.monotonic()
+            ready = select.select([self.out], [], [], max(0, left))[0] if left > 0 else []
+            try:
+                data = os.read(self.out, 65536) if ready else b""
+            except OSError:
+                data = b""
+            if not data:
+                raise AssertionError("%r did not come (status %s); output %r, errors %s" %
+                                     (what, self.process.poll(), self.output, self.stderr()))
+            self.output += data
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def pids(self, comm=None):
+        """The processes of the launch, by their command's name."""
+        found = []
+        for p in Path("/proc").glob("[0-9]*"):
+            try:
+                if self.scope in (p / "cgroup").read_text() and comm in (None, (p / "comm").read_text().strip()):
+                    found.append(int(p.name))
+            except OSError:
+                pass
+        return found
+
+    def wait(self, timeout=30):
+        return self.process.wait(timeout)
+
+    def assert_gone(self, timeout=12, port=None):
+        """Nothing of the launch is left, within the bound."""
+        begin = time.monotonic()
+        rest = [True]
+
+        def gone():
+            self.process.poll()  # reaps the launcher, whose parent we are
+            rest[:] = left_behind(self.profile, self.id, port)
+            return not rest
+        try:
+            wait_for(gone, timeout, "the end of launch " + self.name)
+        except AssertionError as e:
+            raise AssertionError("%s; left:\n%s" % (e, "\n".join(rest)))
+        return time.monotonic() - begin
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.master is not None:
+            os.close(self.master)
+        if self.process.stdin:
+            try:
+                self.process.stdin.close()
+            except OSError:
+                pass
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.errors.close()
