@@ -108,7 +108,7 @@ static const Option options[] = {
 
 const Verb verb_build = {
         .name = "build",
-        .arguments = "[PODMAN BUILD OPTION…]",
+        .arguments = "[PODMAN OPTION…]",
         .min = 0,
         .max = ANY_NUMBER,
         .flags = VERB_FOREIGN_OPTIONS,
