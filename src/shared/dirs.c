@@ -152,25 +152,3 @@ Dirs *dirs_free(Dirs *d) {
         free(d);
         return NULL;
 }
-
-int mkdir_parents(const char *path) {
-        _cleanup_free_ char *s = NULL;
-
-        s = strdup(path);
-        if (!s)
-                return -ENOMEM;
-
-        for (char *p = s + 1;; p++) {
-                const char c = *p;
-
-                if (c != '/' && c != '\0')
-                        continue;
-
-                *p = '\0';
-                if (mkdir(s, 0700) < 0 && errno != EEXIST)
-                        return -errno;
-                if (c == '\0')
-                        return 0;
-                *p = c;
-        }
-}

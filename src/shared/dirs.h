@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where this user's things are. All paths are absolute; dirs_load() creates nothing. */
+/* Where this user's things are. All paths are absolute; nothing is created here. */
 
 #include "basic/macro.h"
 
@@ -23,7 +23,3 @@ DEFINE_CLEANUP(Dirs *, dirs_free);
 /* An absolute path without empty and "." components and without a slash at its end. Returns 0, -ENOMEM, or
  * -EINVAL for a path that is relative or holds "..": what that names depends on links. */
 int path_normalize(const char *path, char **ret);
-
-/* Makes the directory `path`, absolute and normalized, and those above it that are missing, 0700. Returns 0
- * or negative errno. */
-int mkdir_parents(const char *path);

@@ -5,11 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "basic/alloc.h"
 #include "basic/clock.h"
 #include "basic/fd.h"
-#include "basic/path.h"
 #include "shared/lock.h"
+#include "shared/mkdir.h"
 
 #define WAIT_USEC (2 * USEC_PER_SEC)
 #define RETRY_USEC (10 * USEC_PER_MSEC)
@@ -29,21 +28,18 @@ static int lock_bounded(int fd, int operation) {
 }
 
 int profiles_lock(const Dirs *dirs, LockMode mode) {
-        _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        const int create = mode == PROFILES_READ ? 0 : O_CREAT;
+        _cleanup_close_ int dir_fd = -EBADF, fd = -EBADF;
         int r;
 
-        path = path_join(dirs->data, "lock");
-        if (!path)
-                return -ENOMEM;
+        if (mode == PROFILES_READ)
+                dir_fd = open(dirs->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        else
+                dir_fd = mkdir_open(dirs->data);
+        if (dir_fd < 0)
+                return mode == PROFILES_READ ? -errno : dir_fd;
 
-        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-        if (fd < 0 && errno == ENOENT && mode != PROFILES_READ) {
-                r = mkdir_parents(dirs->data);
-                if (r < 0)
-                        return r;
-                fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
-        }
+        fd = openat(dir_fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | create, 0600);
         if (fd < 0)
                 return -errno;
 

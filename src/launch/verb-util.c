@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/log.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "launch/launch.h"
+#include "launch/near-name.h"
+#include "launch/verb-util.h"
+#include "shared/launch-dir.h"
+#include "shared/lock.h"
+
+/* The profiles there are, those with a similar name first in mind. */
+static int say_unknown(const Command *c, const char *name) {
+        _cleanup_strv_ char **names = NULL, **odd = NULL;
+        const char *near = NULL;
+
+        if (profile_list(c->settings, &names, &odd) >= 0)
+                near = near_name(names, name);
+
+        if (near)
+                return log_error(-ENOENT,
+                                "There is no profile \"%s\". Did you mean \"%s\"? To make it: "
+                                "claude-profile add %s.",
+                                name, near, name);
+
+        return log_error(-ENOENT,
+                        "There is no profile \"%s\" in %s. To make it: claude-profile add %s. All there "
+                        "are: claude-profile list.",
+                        name, c->settings->profiles_base, name);
+}
+
+int command_open_profile(const Command *c, Profile **ret) {
+        const char *name = c->args[0];
+        int r;
+
+        r = profile_open(c->settings, name, ret);
+        if (r == -ENOENT)
+                return say_unknown(c, name);
+        if (r == -ENOTDIR)
+                return log_error(r, "%s/%s is a link or no directory, and a profile is a directory.",
+                                c->settings->profiles_base, name);
+        if (r < 0)
+                return log_error(r, "Cannot open the profile %s/%s", c->settings->profiles_base, name);
+
+        return 0;
+}
+
+int command_lock(const Command *c) {
+        int fd;
+
+        fd = profiles_lock(c->dirs, PROFILES_CHANGE);
+        if (fd == -EBUSY)
+                return log_error(fd,
+                                "Another claude-profile is changing profiles and does not end (see: fuser "
+                                "%s/lock).",
+                                c->dirs->data);
+        if (fd < 0)
+                return log_error(fd, "Cannot lock %s/lock", c->dirs->data);
+
+        return fd;
+}
+
+int command_is_running(const Command *c, const char *profile) {
+        _cleanup_free_ char *usual = NULL;
+        Dirs dirs = *c->dirs;
+        int r;
+
+        /* Without XDG_RUNTIME_DIR (su, cron) look where logind makes it: launches of other sessions are
+         * there. */
+        if (!dirs.runtime) {
+                if (asprintf_to(&usual, "/run/user/%u/claude-profile", (unsigned) getuid()) < 0)
+                        return log_oom();
+                dirs.runtime = usual;
+        }
+
+        r = launch_any_alive(&dirs, profile);
+        return r < 0 ? log_error(r, "Cannot tell whether a launch of \"%s\" runs: %s", profile, dirs.runtime)
+                     : r;
+}
+
+int command_launch(const Command *c, char *const *args, bool shell) {
+        _cleanup_profile_ Profile *p = NULL;
+        LaunchRequest request = { .dirs = c->dirs, .settings = c->settings, .args = args, .shell = shell };
+        int r, status;
+
+        r = command_open_profile(c, &p);
+        if (r < 0)
+                return r;
+        request.profile = p;
+
+        r = profile_is_sandboxed(p, c->settings);
+        if (r < 0)
+                return log_error(r, "Cannot tell whether %s is sandboxed, so it is not launched", p->path);
+        if (r == 0)
+                return launch_host(&request);
+
+        r = launch_sandboxed(&request, &status);
+        return r < 0 ? r : status;
+}
+
+bool can_ask(void) {
+        return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+int ask(bool fallback, const char *format, ...) {
+        char question[1024];
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(question, sizeof(question), format, ap);
+        va_end(ap);
+
+        for (;;) {
+                char answer[64];
+
+                (void) fprintf(stderr, "%s [%s] ", question, fallback ? "Y/n" : "y/N");
+                if (!fgets(answer, sizeof(answer), stdin)) {
+                        (void) fputc('\n', stderr);
+                        return log_error(-ECANCELED, "No answer, nothing done.");
+                }
+
+                answer[strcspn(answer, "\r\n")] = '\0';
+                if (answer[0] == '\0')
+                        return fallback;
+                if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+                        return 1;
+                if (strcasecmp(answer, "n") == 0 || strcasecmp(answer, "no") == 0)
+                        return 0;
+        }
+}
+
+char *profile_file(const Profile *p, const char *name) {
+        return path_join(p->path, name);
+}
