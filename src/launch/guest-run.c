@@ -8,7 +8,7 @@
  *                                       next such signal, the guest's control group is killed
  *   conmon ends, podman does not        somebody killed conmon: the group is killed
  *   podman ends                         what is left in the group is killed; a container left over is removed
- *   the supervisor's line breaks        it was restarted: connect anew
+ *   the supervisor's line breaks        it was restarted: connect anew (supervisor-line.c)
  *
  * A signal that the terminal sent (the kernel is its sender) reached podman too, which shares our process group; only those
  * that somebody sent to us are passed on. One that a shell sent to the whole job arrives twice: the entry point counts two of
@@ -37,7 +37,6 @@
 #include "launch/launch-files.h"
 #include "launch/mount-check.h"
 #include "launch/podman-spawn.h"
-#include "launch/supervisor-client.h"
 #include "shared/bus.h"
 
 /* Under the scope's own 10 s, after which the manager kills everything, this process included. */
@@ -46,8 +45,6 @@
 #define CHECK_USEC (15 * USEC_PER_SEC)
 #define CONMON_GRACE_USEC (2 * USEC_PER_SEC)
 #define EMPTY_USEC (5 * USEC_PER_SEC)
-#define RECONNECT_INTERVAL_USEC (200 * USEC_PER_MSEC)
-#define RECONNECT_TRIES 50
 
 typedef enum RunState {
         RUN_CREATING,  /* podman makes the container; its mounts are not checked yet */
@@ -78,9 +75,8 @@ typedef struct Run {
         pid_t container;
         int inotify_fd, conmon_fd, container_fd; /* the latter two are pidfds */
         int watch_launch, watch_go;
-        sd_event_source *check_timer, *stop_timer, *supervisor_source;
+        sd_event_source *check_timer, *stop_timer;
         uint64_t check_deadline;
-        unsigned reconnects;
         int error;
 } Run;
 
@@ -257,34 +253,6 @@ static int on_inotify(sd_event_source *s, int fd, uint32_t revents, void *userda
         return 0;
 }
 
-static int on_supervisor(sd_event_source *s, int fd, uint32_t revents, void *userdata);
-
-static int on_reconnect(sd_event_source *s, uint64_t usec, void *userdata) {
-        Run *run = userdata;
-        const Plan *p = run->options->plan;
-        _cleanup_close_ int fd = -EBADF;
-
-        fd = supervisor_connect(p->request->dirs, p->request->profile->name);
-        if (fd < 0 || supervisor_hold(fd, p) < 0) {
-                if (++run->reconnects >= RECONNECT_TRIES)
-                        return 0;
-                return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, RECONNECT_INTERVAL_USEC, 0,
-                                on_reconnect, run);
-        }
-
-        run->reconnects = 0;
-        *run->options->supervisor_fd = TAKE_FD(fd);
-        return sd_event_add_io(run->event, &run->supervisor_source, *run->options->supervisor_fd, EPOLLIN, on_supervisor, run);
-}
-
-static int on_supervisor(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
-        Run *run = userdata;
-
-        run->supervisor_source = sd_event_source_disable_unref(run->supervisor_source);
-        *run->options->supervisor_fd = fd_close(fd);
-        return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, RECONNECT_INTERVAL_USEC, 0, on_reconnect, run);
-}
-
 static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 
 int guest_run_block_signals(void) {
@@ -349,7 +317,7 @@ static int watch_bus(Run *run) {
         if (r < 0)
                 return r;
 
-        return sd_event_add_io(run->event, &run->supervisor_source, *run->options->supervisor_fd, EPOLLIN, on_supervisor, run);
+        return supervisor_line_watch(run->options->supervisor, run->event);
 }
 
 static bool container_is_alive(const Run *run) {

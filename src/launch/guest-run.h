@@ -6,6 +6,7 @@
 #include <systemd/sd-bus.h>
 
 #include "launch/plan.h"
+#include "launch/supervisor-line.h"
 #include "shared/podman.h"
 
 typedef struct GuestRunOptions {
@@ -14,7 +15,7 @@ typedef struct GuestRunOptions {
         sd_bus *bus;
         int launch_fd;       /* the launch directory */
         int guest_cgroup_fd;
-        int *supervisor_fd;  /* the line to the supervisor; renewed when the supervisor was restarted */
+        SupervisorLine *supervisor;
         uint16_t port;
 } GuestRunOptions;
 

@@ -27,8 +27,8 @@
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
 #include "launch/launch-units.h"
-#include "launch/supervisor-client.h"
 #include "launch/terminal.h"
+#include "shared/lock.h"
 #include "shared/rm-rf.h"
 
 typedef struct Launch {
@@ -39,7 +39,7 @@ typedef struct Launch {
         char *cgroup;      /* of the scope */
         int base_fd;       /* all launch directories */
         int dir_fd;        /* this one, locked */
-        int supervisor_fd;
+        SupervisorLine supervisor;
         int guest_cgroup_fd;
         int native_fd;
         uint16_t port;
@@ -74,9 +74,20 @@ static int connect_manager(const Dirs *dirs, sd_bus **ret) {
         return 0;
 }
 
+/* Under the lock of shared/lock.h: a command that changes the profile sees either no launch yet, or this one. */
 static int make_launch_directory(Launch *l) {
+        const Profile *profile = l->plan->request->profile;
         const char *name = path_last(l->plan->launch_path);
+        _cleanup_close_ int lock_fd = -EBADF;
+        struct stat opened, there;
         int r;
+
+        lock_fd = profiles_lock(l->plan->request->dirs, PROFILES_LAUNCH);
+        if (lock_fd < 0)
+                return log_error(lock_fd, "Cannot take the lock %s/lock", l->plan->request->dirs->data);
+        if (fstat(profile->fd, &opened) < 0 || lstat(profile->path, &there) < 0 || opened.st_dev != there.st_dev ||
+                        opened.st_ino != there.st_ino)
+                return log_error(-ENOENT, "The profile %s has just been removed.", profile->name);
 
         l->base_fd = launch_base_open(l->plan->request->dirs);
         if (l->base_fd < 0)
@@ -114,8 +125,7 @@ static int plan_and_enter(Launch *l) {
         if (r < 0)
                 return r;
 
-        l->supervisor_fd = supervisor_connect(p->request->dirs, p->request->profile->name);
-        r = l->supervisor_fd < 0 ? l->supervisor_fd : supervisor_hold(l->supervisor_fd, p);
+        r = supervisor_line_open(&l->supervisor, p);
         if (r < 0)
                 return log_error(r, "The supervisor %s does not answer", p->units.supervisor);
 
@@ -183,12 +193,10 @@ static void launch_end(Launch *l, int status) {
                 if (r < 0)
                         (void) log_error(r, "Cannot remove %s", l->plan->launch_path);
         }
-        if (l->supervisor_fd >= 0)
-                supervisor_done(l->supervisor_fd, status);
+        supervisor_line_close(&l->supervisor, status);
 
         fd_close(l->base_fd);
         fd_close(l->dir_fd);
-        fd_close(l->supervisor_fd);
         fd_close(l->guest_cgroup_fd);
         fd_close(l->native_fd);
         job_clear(&l->scope_job);
@@ -200,7 +208,7 @@ static void launch_end(Launch *l, int status) {
 }
 
 int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
-        Launch l = { .base_fd = -EBADF, .dir_fd = -EBADF, .supervisor_fd = -EBADF, .guest_cgroup_fd = -EBADF, .native_fd = -EBADF };
+        Launch l = { .base_fd = -EBADF, .dir_fd = -EBADF, .supervisor.fd = -EBADF, .guest_cgroup_fd = -EBADF, .native_fd = -EBADF };
         TerminalModes terminal;
         int r, status = 255;
 
@@ -213,7 +221,7 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
         if (r >= 0)
                 r = guest_run(&(GuestRunOptions) {
                                 .plan = l.plan, .podman = &l.podman, .bus = l.bus, .launch_fd = l.dir_fd,
-                                .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor_fd = &l.supervisor_fd, .port = l.port },
+                                .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.port },
                                 &status);
         terminal_restore(&terminal);
         launch_end(&l, status);
