@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/log.h"
+#include "basic/str.h"
+
+/* What `f` writes to standard error. */
+static char *output_of(void (*f)(void)) {
+        _cleanup_close_ int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), file = -EBADF;
+        char *text = NULL;
+
+        file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        assert_true(saved >= 0 && file >= 0);
+
+        (void) dup2(file, STDERR_FILENO);
+        f();
+        (void) dup2(saved, STDERR_FILENO);
+
+        assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+        assert_int_equal(io_read_all(file, 1 * MIB, &text, NULL), 0);
+        return text;
+}
+
+static void assert_output(void (*f)(void), const char *expected) {
+        _cleanup_free_ char *text = output_of(f);
+
+        assert_string_equal(text, expected);
+}
+
+static void set_up(const char *debug, const char *journal, const char *term) {
+        static const char *const names[] = { "CLAUDE_PROFILE_DEBUG", "JOURNAL_STREAM", "TERM" };
+        const char *const values[] = { debug, journal, term };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (values[i])
+                        (void) setenv(names[i], values[i], 1);
+                else
+                        (void) unsetenv(names[i]);
+
+        log_setup("prog");
+}
+
+static void say_everything(void) {
+        errno = EINTR;
+        (void) log_error(0, "an error");
+        log_warning("a %s", "warning");
+        log_notice("a notice");
+        log_debug("debug output");
+}
+
+static void test_levels(void **state) {
+        set_up(NULL, NULL, "xterm");
+        assert_output(say_everything, "prog: an error\nprog: warning: a warning\nprog: a notice\n");
+
+        set_up("1", NULL, "xterm");
+        assert_output(say_everything,
+                        "prog: an error\nprog: warning: a warning\nprog: a notice\nprog: debug: debug output\n");
+
+        set_up("yes", NULL, "xterm");
+        assert_output(say_everything, "prog: an error\nprog: warning: a warning\nprog: a notice\n");
+}
+
+static void test_journal(void **state) {
+        set_up("1", "8:1", NULL);
+        assert_output(say_everything, "<3>an error\n<4>a warning\n<5>a notice\n<7>debug output\n");
+
+        /* Started from a terminal of a service that has a journal stream. */
+        set_up(NULL, "8:1", "xterm");
+        assert_output(say_everything, "prog: an error\nprog: warning: a warning\nprog: a notice\n");
+        set_up(NULL, NULL, "xterm");
+}
+
+static void say_errors(void) {
+        assert_int_equal(log_error(-ENOENT, "Cannot open %s", "it"), -ENOENT);
+        assert_int_equal(log_error(-EINVAL, "A whole sentence."), -EINVAL);
+        assert_int_equal(log_error(0, "No error"), 0);
+        assert_int_equal(log_oom(), -ENOMEM);
+}
+
+static void test_errors(void **state) {
+        assert_output(say_errors,
+                        "prog: Cannot open it: No such file or directory\nprog: A whole sentence.\nprog: No error\n"
+                        "prog: Out of memory.\n");
+}
+
+static void say_too_much(void) {
+        static char text[20000];
+
+        memset(text, 'x', sizeof(text) - 1);
+        (void) log_error(-ENOENT, "%s", text);
+        (void) log_error(0, "next");
+}
+
+static void test_long_line(void **state) {
+        _cleanup_free_ char *text = output_of(say_too_much);
+        const char *newline = strchr(text, '\n');
+
+        assert_non_null(newline);
+        assert_true(newline - text < 5000);
+        assert_string_equal(newline + 1, "prog: next\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_levels),
+                cmocka_unit_test(test_journal),
+                cmocka_unit_test(test_errors),
+                cmocka_unit_test(test_long_line),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
