@@ -48,9 +48,10 @@ def main():
     for number, (check, file, text, expected) in enumerate(CASES, 1):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, file)
-            path.parent.mkdir(parents=True)
-            pathlib.Path(directory, file).write_text(text, encoding="utf-8")
-            run = subprocess.run([sys.executable, HERE / f"{check}.py", directory], capture_output=True, text=True, check=False)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            run = subprocess.run([sys.executable, HERE / f"{check}.py", directory],
+                                 capture_output=True, text=True, check=False)
         good = run.returncode == 0 if expected is None else run.returncode == 1 and expected in run.stdout
         failed |= not good
         print(f"{'ok' if good else 'not ok'} {number} - {check}: {expected or 'nothing'}")
