@@ -1,0 +1,622 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The whole bridge program against stand-ins for agents and supervisor. Usage: test-bridge.py PROGRAM [TEST…]"""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+import bridge_harness as h
+from bridge_harness import Agent, Bridge, Journal, Scope, read_all, read_exactly
+
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "build/src/bridge/claude-sandbox-bridge"
+with open(PROGRAM, "rb") as f:
+    SANITIZED = b"__asan_init" in f.read()
+
+
+class BridgeTest(unittest.TestCase):
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scope = Scope()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scope.remove()
+
+    def setUp(self):
+        self.scope.join(self.scope.inner)
+        self.journal = Journal()
+        self.bridge = Bridge(PROGRAM, self.scope, **self.options).wait_ready()
+        self.agent = Agent(self.bridge.paths["ssh-0"])
+
+    def tearDown(self):
+        self.agent.socket.close()
+        self.bridge.stop()
+        self.journal.read()
+        for e in self.journal.entries:
+            self.assertNotIn(h.TOKEN, e["RAW"])
+        for s in self.bridge.notified:
+            self.assertNotIn(h.TOKEN, s)
+        self.journal.close()
+        self.scope.join(self.scope.home)
+
+    def expect_served(self):
+        """One whole connection, and how long it took."""
+        start = time.monotonic()
+        c = self.bridge.connect(self.bridge.line() + b"ping")
+        a = self.agent.accept()
+        self.assertEqual(read_exactly(a, 4), b"ping")
+        a.sendall(b"pong")
+        self.assertEqual(read_exactly(c, 4), b"pong")
+        took = time.monotonic() - start
+        c.close()
+        a.close()
+        return took
+
+    def expect_refused(self, c, reason):
+        self.assertEqual(read_all(c), b"")
+        c.close()
+        e = self.journal.wait(lambda e: e["BRIDGE_REASON"] == reason)[0]
+        self.assertEqual(e["MESSAGE_ID"], h.REFUSED)
+        self.assertEqual(e["BRIDGE_OUTCOME"], "refused")
+        self.assertEqual(e["CLAUDE_PROFILE"], h.PROFILE)
+        self.assertEqual(e["CLAUDE_LAUNCH"], h.ID)
+        self.journal.entries.remove(e)
+        return e
+
+
+class Handshake(BridgeTest):
+    def test_in_pieces(self):
+        c = self.bridge.connect()
+        for byte in self.bridge.line() + b"he":
+            c.sendall(bytes([byte]))
+        a = self.agent.accept()
+        self.assertEqual(read_exactly(a, 2), b"he")
+        c.sendall(b"llo")
+        self.assertEqual(read_exactly(a, 3), b"llo")
+
+    def test_line_and_more_at_once(self):
+        more = os.urandom(300000)
+        c = self.bridge.connect(self.bridge.line())
+        a = self.agent.accept()
+        c.sendall(more)
+        self.assertEqual(read_exactly(a, len(more)), more)
+        c.close()
+        self.assertEqual(a.recv(1), b"")
+        a.close()
+        e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
+        self.assertEqual(e["BRIDGE_BYTES_IN"], str(len(more)))
+        self.assertEqual(e["BRIDGE_BYTES_OUT"], "0")
+        self.assertEqual(e["BRIDGE_SERVICE"], "ssh-0")
+        self.assertEqual(e["PEER_UID"], "0")
+        self.assertEqual(e["PEER_CGROUP"], self.scope.inner)
+        self.assertIn("BRIDGE_DURATION_USEC", e)
+
+    def test_refused_without_a_byte(self):
+        rows = [
+            (b"\n", "malformed-line"),
+            (b"gpg\n", "malformed-line"),
+            (self.bridge.line(token="0" * 64), "bad-token"),
+            (self.bridge.line(token=h.TOKEN[:-1]), "bad-token"),
+            (self.bridge.line(token=h.TOKEN + "0"), "bad-token"),
+            (b" ssh-0\n", "bad-token"),
+            (self.bridge.line("nonsense"), "unknown-service"),
+            (self.bridge.line("clipboard"), "unknown-service"),
+            (self.bridge.line("ssh-1"), "service-not-enabled"),
+            (b"x" * 4097, "line-too-long"),
+            (b"x" * 100000, "line-too-long"),
+            (h.TOKEN.encode() + b" ssh-0\0\n", "nul-in-line"),
+            (b"GET / HTTP/1.1\r\nHost: rebind.invalid\r\nOrigin: https://rebind.invalid\r\n\r\n", "bad-token"),
+            (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 7\r\n\r\n\x00\x00\x00\x01\x0b\r\n", "bad-token"),
+        ]
+        for data, reason in rows:
+            with self.subTest(data=data[:80]):
+                e = self.expect_refused(self.bridge.connect(data), reason)
+                self.assertEqual(e["PEER_UID"], "0")
+                self.assertEqual(e["PEER_CGROUP"], self.scope.inner)
+        self.assertFalse(select.select([self.agent.socket], [], [], 0)[0])
+
+    def test_names_in_the_journal(self):
+        e = self.expect_refused(self.bridge.connect(self.bridge.line("x\x1b[2J" + "y" * 500)), "unknown-service")
+        self.assertTrue(e["BRIDGE_SERVICE"].startswith("x\\x1b[2Jyyy"))
+        self.assertLessEqual(len(e["BRIDGE_SERVICE"]), 201)
+        # Whoever writes the token twice does not get it written down.
+        e = self.expect_refused(self.bridge.connect(self.bridge.line("ssh-0 " + h.TOKEN)), "unknown-service")
+        self.assertNotIn("BRIDGE_SERVICE", e)
+
+    def test_closed_early(self):
+        c = self.bridge.connect(b"0123")
+        c.shutdown(socket.SHUT_WR)
+        self.expect_refused(c, "closed-early")
+        c = self.bridge.connect()
+        c.shutdown(socket.SHUT_WR)
+        self.expect_refused(c, "closed-early")
+
+    def dribble(self, c, start):
+        """Sends a byte when nothing else happens; the time of the end."""
+        while True:
+            if select.select([c], [], [], 0.3)[0]:
+                self.assertEqual(read_all(c), b"")
+                return time.monotonic() - start
+            try:
+                c.sendall(b"0")
+            except OSError:
+                pass
+            self.assertLess(time.monotonic() - start, 8)
+
+    def test_five_seconds_for_the_whole_line(self):
+        silent_start = time.monotonic()
+        silent = self.bridge.connect()
+        late = self.bridge.connect()
+        dribbling = self.bridge.connect(b"0")
+        self.assertFalse(select.select([silent, late, dribbling], [], [], 0.7)[0])
+        late.sendall(b"0")
+        self.assertAlmostEqual(self.dribble(dribbling, silent_start), 5, delta=0.25)
+        self.assertEqual(read_all(late), b"")
+        self.assertAlmostEqual(time.monotonic() - silent_start, 5, delta=0.25)
+        self.assertEqual(read_all(silent), b"")
+        self.assertAlmostEqual(time.monotonic() - silent_start, 5, delta=0.25)
+        self.journal.wait(lambda e: e["BRIDGE_REASON"] == "line-timeout", 3)
+        self.expect_served()
+
+
+class Peers(BridgeTest):
+    def foreign(self, uid=0):
+        """Another process, with the right token."""
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.setuid(uid)
+                os._exit(read_all(self.bridge.connect(self.bridge.line())) != b"")
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+    def test_other_user(self):
+        self.foreign(65534)
+        e = self.journal.wait(lambda e: e["BRIDGE_REASON"] == "foreign-uid")[0]
+        self.assertEqual(e["PEER_UID"], "65534")
+        self.assertEqual(e["PEER_CGROUP"], self.scope.inner)
+
+    def test_other_process(self):
+        self.scope.join(self.scope.home)
+        self.foreign()
+        self.scope.join(self.scope.inner)
+        e = self.journal.wait(lambda e: e["BRIDGE_REASON"] == "foreign-cgroup")[0]
+        self.assertEqual(e["PEER_UID"], "0")
+        self.assertEqual(e["PEER_CGROUP"], self.scope.home)
+
+    def test_silent_foreigner(self):
+        self.scope.join(self.scope.home)
+        start = time.monotonic()
+        c = self.bridge.connect()
+        self.assertEqual(read_all(c), b"")
+        self.assertLess(time.monotonic() - start, 1.5)
+        self.scope.join(self.scope.inner)
+        self.journal.wait(lambda e: e["BRIDGE_REASON"] == "foreign-cgroup")
+
+    def test_gone(self):
+        h.reset(self.bridge.connect(self.bridge.line()))
+        # Either it was gone before it could be asked whose it is, or it became a relay that ended.
+        self.journal.read(h.WAIT)
+        self.assertIn(self.journal.entries[0]["BRIDGE_REASON"], ("peer-gone", "closed-early", "broken-off"))
+        self.agent.close()
+        self.agent = Agent(self.agent.path)
+        self.expect_served()
+
+    def test_foreign_flood_does_not_reach_the_places(self):
+        waiting = [self.bridge.connect(b"0") for _ in range(60)]
+        self.scope.join(self.scope.home)
+        for _ in range(300):
+            c = self.bridge.connect(b"0")
+            self.assertEqual(read_all(c), b"")
+            c.close()
+        self.scope.join(self.scope.inner)
+        self.assertFalse(select.select(waiting, [], [], 0)[0])
+        self.expect_served()
+
+
+class Relays(BridgeTest):
+    def test_half_close(self):
+        c = self.bridge.connect(self.bridge.line())
+        a = self.agent.accept()
+        c.sendall(b"question")
+        c.shutdown(socket.SHUT_WR)
+        self.assertEqual(read_all(a), b"question")
+        a.sendall(b"answer")
+        a.close()
+        self.assertEqual(read_all(c), b"answer")
+        e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
+        self.assertEqual((e["BRIDGE_BYTES_IN"], e["BRIDGE_BYTES_OUT"], e["BRIDGE_REASON"]), ("8", "6", "served"))
+
+    def test_agent_closes_first(self):
+        c = self.bridge.connect(self.bridge.line())
+        a = self.agent.accept()
+        a.sendall(b"greeting")
+        a.shutdown(socket.SHUT_WR)
+        self.assertEqual(read_all(c), b"greeting")
+        c.sendall(b"late")
+        c.close()
+        self.assertEqual(read_all(a), b"late")
+
+    def test_frames_in_pieces_and_bundles(self):
+        """B07: what comes out is byte for byte what went in, however it is cut."""
+        c = self.bridge.connect(self.bridge.line())
+        a = self.agent.accept()
+        frame = b"\x00\x00\x00\x01\x0b"
+        for byte in frame:
+            c.sendall(bytes([byte]))
+            self.assertEqual(read_exactly(a, 1), bytes([byte]))
+        c.sendall(frame * 2)
+        self.assertEqual(read_exactly(a, 10), frame * 2)
+        request = b"\x00\x03\x0d\x40" + os.urandom(200000)
+        for i in range(0, len(request), 512):
+            c.sendall(request[i:i + 512])
+        self.assertEqual(read_exactly(a, len(request)), request)
+        a.sendall(b"\x00\x00\x00")
+        self.assertEqual(read_exactly(c, 3), b"\x00\x00\x00")
+        a.sendall(b"\x05\x0c\x00\x00\x00\x00")
+        self.assertEqual(read_exactly(c, 6), b"\x05\x0c\x00\x00\x00\x00")
+
+    def test_dead_agent_and_its_return(self):
+        """B10: a connection for each, made afresh; nothing hangs while the agent is away, others go on."""
+        c = self.bridge.connect(self.bridge.line())
+        a = self.agent.accept()
+        self.agent.close()
+        for _ in range(3):
+            start = time.monotonic()
+            e = self.expect_refused(self.bridge.connect(self.bridge.line()), "backend-gone")
+            self.assertLess(time.monotonic() - start, 2)
+            self.assertEqual(e["BRIDGE_SERVICE"], "ssh-0")
+        c.sendall(b"still")
+        self.assertEqual(read_exactly(a, 5), b"still")
+
+        with open(self.agent.path, "w"):
+            pass
+        self.expect_refused(self.bridge.connect(self.bridge.line()), "backend-gone")
+        self.agent = Agent(self.agent.path)
+        self.expect_served()
+        # By way of a link that is pointed elsewhere.
+        other = Agent(self.agent.path + ".2")
+        self.agent.close()
+        os.symlink(other.path, self.agent.path)
+        self.agent.socket = other.socket
+        self.expect_served()
+
+    def test_agent_dies_in_the_middle(self):
+        c = self.bridge.connect(self.bridge.line() + b"request")
+        a = self.agent.accept()
+        read_exactly(a, 3)
+        a.close()
+        self.assertEqual(read_all(c), b"")
+        self.expect_served()
+
+    def test_agent_that_does_not_accept(self):
+        stuck = Agent(self.bridge.paths["ssh-0"] + ".stuck", backlog=0)
+        os.rename(stuck.path, self.bridge.paths["ssh-0"])
+        filler = []
+        while True:
+            s = socket.socket(socket.AF_UNIX)
+            s.setblocking(False)
+            filler.append(s)
+            try:
+                s.connect(self.bridge.paths["ssh-0"])
+            except BlockingIOError:
+                break
+        start = time.monotonic()
+        c = self.bridge.connect(self.bridge.line() + b"hello")
+        busy = self.bridge.cpu()
+        self.expect_refused(c, "backend-gone")
+        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(self.bridge.cpu() - busy, 0.2)
+
+        # It recovers in time for the next.
+        c = self.bridge.connect(self.bridge.line() + b"hello")
+        self.assertFalse(select.select([c], [], [], 0.1)[0])
+        for s in filler[:-1]:
+            stuck.accept().close()
+        a = stuck.accept()
+        self.assertEqual(read_exactly(a, 5), b"hello")
+        stuck.socket.close()
+        for s in filler:
+            s.close()
+
+    def test_client_that_resets(self):
+        c = self.bridge.connect(self.bridge.line() + b"x")
+        a = self.agent.accept()
+        read_exactly(a, 1)
+        h.reset(c)
+        self.assertEqual(read_all(a), b"")
+        e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
+        self.assertEqual(e["BRIDGE_REASON"], "broken-off")
+
+    def test_stop(self):
+        c = self.bridge.connect(self.bridge.line() + b"x")
+        a = self.agent.accept()
+        read_exactly(a, 1)
+        waiting = self.bridge.connect(b"0")
+        self.bridge.wait_status(lambda s: "1 open" in s)
+        start = time.monotonic()
+        self.bridge.process.terminate()
+        self.assertEqual(self.bridge.process.wait(timeout=h.WAIT), 0)
+        self.assertLess(time.monotonic() - start, 0.5)
+        self.assertEqual(read_all(c), b"")
+        self.assertEqual(read_all(waiting), b"")
+        e = self.journal.wait(lambda e: e["BRIDGE_REASON"] == "launch-ended" and e["MESSAGE_ID"] == h.SERVED)[0]
+        self.assertEqual(e["BRIDGE_BYTES_IN"], "1")
+
+
+class GpgAgent(BridgeTest):
+    def supervisor(self):
+        return Agent(self.bridge.supervisor_path)
+
+    def answer(self, s, line):
+        c = s.accept()
+        self.assertEqual(read_exactly(c, 30), b'{"request":"start-gpg-agent"}\n')
+        c.sendall(line)
+        return c
+
+    def test_started(self):
+        s = self.supervisor()
+        clients = [self.bridge.connect(self.bridge.line("gpg") + b"%d" % i) for i in range(3)]
+        c = s.accept()
+        self.assertEqual(read_exactly(c, 30), b'{"request":"start-gpg-agent"}\n')
+        # Meanwhile everything else goes on.
+        self.expect_served()
+        gpg = Agent(self.bridge.paths["gpg"])
+        c.sendall(b'{"ok":')
+        c.sendall(b'true}\n')
+        got = set()
+        for _ in clients:
+            a = gpg.accept()
+            got.add(read_exactly(a, 1))
+            a.close()
+        self.assertEqual(got, {b"0", b"1", b"2"})
+        for c in clients:
+            self.assertEqual(read_all(c), b"")
+        # One request for all of them.
+        self.assertFalse(select.select([s.socket], [], [], 0)[0])
+        gpg.close()
+        s.close()
+
+    def test_not_started(self):
+        s = self.supervisor()
+        for line in (b'{"ok":false}\n', b'nonsense\n', b"x" * 300, b'{"ok":true}\nmore'):
+            c = self.bridge.connect(self.bridge.line("gpg"))
+            deadline = time.monotonic() + h.WAIT
+            while not select.select([s.socket], [], [], 0.05)[0]:
+                # Too soon after the last failure: that connection fails at once.
+                self.assertLess(time.monotonic(), deadline)
+                self.expect_refused(c, "backend-gone")
+                c = self.bridge.connect(self.bridge.line("gpg"))
+            self.answer(s, line)
+            self.expect_refused(c, "backend-gone")
+        s.close()
+
+    def test_started_but_not_there(self):
+        s = self.supervisor()
+        c = self.bridge.connect(self.bridge.line("gpg"))
+        self.answer(s, b'{"ok":true}\n')
+        self.expect_refused(c, "backend-gone")
+        self.assertFalse(select.select([s.socket], [], [], 0)[0])
+        s.close()
+
+    def test_no_supervisor(self):
+        self.expect_refused(self.bridge.connect(self.bridge.line("gpg")), "backend-gone")
+
+    def test_supervisor_that_hangs_up(self):
+        s = self.supervisor()
+        c = self.bridge.connect(self.bridge.line("gpg"))
+        s.accept().close()
+        self.expect_refused(c, "backend-gone")
+        s.close()
+
+
+class Floods(BridgeTest):
+    def test_places(self):
+        """64 that dribble; the next good one takes its turn when the oldest has had its quarter of a second."""
+        self.expect_served()
+        start = time.monotonic()
+        waiting = [self.bridge.connect(b"0") for _ in range(64)]
+        took = self.expect_served()
+        self.assertLess(time.monotonic() - start, 0.6)
+        self.assertLess(took, 0.5)
+        # From then on each newcomer replaces the oldest.
+        more = [self.bridge.connect(b"0") for _ in range(3)]
+        for c in waiting[:3]:
+            self.assertEqual(read_all(c), b"")
+        self.assertFalse(select.select(waiting[3:] + more, [], [], 0)[0])
+        self.journal.wait(lambda e: e["BRIDGE_REASON"] == "crowded-out", 3)
+        self.assertLess(self.expect_served(), 0.1)
+
+    def test_two_thousand_silent_ones(self):
+        quiet = sorted(self.expect_served() for _ in range(20))[10]
+        silent = [self.bridge.connect() for _ in range(2000)]
+        took = [self.expect_served() for _ in range(20)]
+        self.assertLess(max(took), 0.1)
+        # They come up a second later, all at once, and go again.
+        start = time.monotonic()
+        worst = 0.0
+        while time.monotonic() - start < 1.5:
+            worst = max(worst, self.expect_served())
+        self.assertLess(worst, 0.1)
+        for c in silent:
+            self.assertEqual(read_all(c), b"")
+        print("quiet %.0f us, among 2,000 silent ones %.0f us, worst %.0f us" % (
+            quiet * 1e6, sorted(took)[10] * 1e6, worst * 1e6))
+
+    def test_wrong_ones(self):
+        wrong = [self.bridge.connect(b"GET / HTTP/1.1\r\n\r\n") for _ in range(2000)]
+        self.assertLess(self.expect_served(), 0.2)
+        for c in wrong:
+            self.assertEqual(read_all(c), b"")
+
+    def test_journal_budget(self):
+        for _ in range(1000):
+            c = self.bridge.connect(b"GET / HTTP/1.1\r\n\r\n")
+            read_all(c)
+            c.close()
+        summary = [e for e in self.wait_summary() if e["BRIDGE_REASON"] == "bad-token"]
+        single = self.journal.reasons()["bad-token"]
+        self.assertLessEqual(single, 200 + 20 * 15)
+        self.assertEqual(single + sum(int(e["BRIDGE_COUNT"]) for e in summary), 1000)
+        self.assertIn("CLAUDE_LAUNCH", summary[0])
+
+    def wait_summary(self):
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            self.journal.read(0.5)
+            found = [e for e in self.journal.entries if e["MESSAGE_ID"] == h.SUPPRESSED]
+            if found:
+                return found
+        raise AssertionError("no summary")
+
+    def test_journal_that_does_not_read(self):
+        for _ in range(100):
+            self.expect_served()
+        self.assertLess(self.expect_served(), 0.1)
+
+    def test_no_journal(self):
+        os.rename(h.JOURNAL, h.JOURNAL + ".away")
+        for _ in range(300):
+            self.expect_served()
+        os.rename(h.JOURNAL + ".away", h.JOURNAL)
+        # Nothing is lost but the detail.
+        self.bridge.process.terminate()
+        self.bridge.process.wait(timeout=h.WAIT)
+        summary = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SUPPRESSED)
+        self.assertEqual([(e["BRIDGE_REASON"], e["BRIDGE_COUNT"]) for e in summary], [("served", "300")])
+
+    def test_status(self):
+        for _ in range(50):
+            self.expect_served()
+        self.bridge.wait_status(lambda s: "0 open, 50 served, 0 refused" in s)
+        self.assertLessEqual(len(self.bridge.notified), 5)
+
+
+class Idle(BridgeTest):
+    def test_a_thousand_idle_relays(self):
+        self.expect_served()
+        before = self.bridge.rss()
+        pairs = []
+        for i in range(1000):
+            c = self.bridge.connect(self.bridge.line())
+            pairs.append((c, self.agent.accept()))
+        self.bridge.wait_status(lambda s: "1000 open" in s)
+        cpu = self.bridge.cpu()
+        each = (self.bridge.rss() - before) * 1024 / 1000
+        print("an idle relay: %d bytes" % each)
+        if not SANITIZED:
+            self.assertLess(each, 1024)
+        self.assertFalse(select.select([pairs[0][0]], [], [], 1)[0])
+        self.assertEqual(self.bridge.cpu(), cpu)
+        for c, a in pairs[::100]:
+            c.sendall(b"x")
+            self.assertEqual(read_exactly(a, 1), b"x")
+        for c, a in pairs:
+            c.close()
+            a.close()
+
+
+class Exhausted(BridgeTest):
+    options = {"descriptors": 40}
+
+    def test_out_of_descriptors(self):
+        held = [self.bridge.connect(self.bridge.line()) for _ in range(60)]
+        agents = []
+        while select.select([self.agent.socket], [], [], 0.2)[0]:
+            agents.append(self.agent.accept())
+        self.assertGreater(len(agents), 5)
+        cpu = self.bridge.cpu()
+        self.assertFalse(select.select([self.agent.socket], [], [], 1)[0])
+        self.assertLess(self.bridge.cpu() - cpu, 0.1)
+        # What is open works, in bulk too; and when some go, others come in.
+        data = os.urandom(1 << 20)
+        pair = next((c, a) for c in held for a in agents if self.talks(c, a))
+        pid = os.fork()
+        if pid == 0:
+            pair[0].sendall(data)
+            os._exit(0)
+        self.assertEqual(read_exactly(pair[1], len(data)), data)
+        os.waitpid(pid, 0)
+        for s in held + agents:
+            s.close()
+        while select.select([self.agent.socket], [], [], 0.5)[0]:
+            self.agent.accept().close()
+        self.expect_served()
+
+    @staticmethod
+    def talks(c, a):
+        try:
+            c.sendall(b"?")
+        except OSError:
+            return False
+        if not select.select([a], [], [], 0.05)[0]:
+            return False
+        return a.recv(1) == b"?"
+
+
+class Start(unittest.TestCase):
+    def setUp(self):
+        self.scope = Scope()
+
+    def tearDown(self):
+        self.scope.remove()
+
+    def start(self, **options):
+        return Bridge(PROGRAM, self.scope, **options)
+
+    def fails(self, text, **options):
+        b = self.start(**options)
+        self.assertEqual(b.process.wait(timeout=h.WAIT), 1)
+        self.assertIn(text, b.stop(expect=1))
+
+    def test_foreign_activation(self):
+        self.fails("No listening socket", listen_pid="1")
+
+    def test_no_activation(self):
+        self.fails("Cannot take the sockets over", environment={"LISTEN_FDS": "0"})
+
+    def test_not_only_loopback(self):
+        self.fails("Cannot use the listening socket", address="0.0.0.0")
+
+    def test_no_credential(self):
+        self.fails("Cannot read the manifest", environment={"CREDENTIALS_DIRECTORY": "/nonexistent"})
+
+    def test_without_sock_diag_socket(self):
+        b = self.start(diag=False).wait_ready()
+        self.assertIn("No sock_diag socket", b.stop())
+
+    def test_not_dumpable(self):
+        b = self.start().wait_ready()
+        with open("/proc/%d/limits" % b.process.pid) as f:
+            self.assertRegex(f.read(), r"Max core file size +0 +0")
+        self.assertEqual(os.stat("/proc/%d/environ" % b.process.pid).st_uid, 0)
+        b.stop()
+
+    def test_crash_and_restart(self):
+        """The port stays with the manager; whoever waits there is served by the next bridge."""
+        self.scope.join(self.scope.inner)
+        first = self.start().wait_ready()
+        agent = Agent(first.paths["ssh-0"])
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait()
+        waiting = first.connect(first.line() + b"hello")
+        second = first.spawn().wait_ready()
+        a = agent.accept()
+        self.assertEqual(read_exactly(a, 5), b"hello")
+        waiting.close()
+        agent.close()
+        second.stop()
+
+
+if __name__ == "__main__":
+    h.enter_namespace()
+    unittest.main(verbosity=2, warnings="ignore")
