@@ -368,7 +368,7 @@ static void flow_writable(Relay *r, RelaySide from, bool gone) {
 
         if (!flow_is_loaded(f)) {
                 if (gone)
-                        flow_break(r, from, -EPIPE);
+                        flow_break(r, from, 0); /* nothing is lost */
                 return;
         }
 

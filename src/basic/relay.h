@@ -50,7 +50,7 @@ typedef struct RelayFlow {
         RelayState state;
         bool bulk;      /* the last read filled the scratch buffer: splice next time */
         bool no_splice; /* the kernel cannot splice from this source */
-        int error;      /* why it broke off, negative errno; 0 if it did not */
+        int error;      /* negative errno when bytes may have been lost */
         uint64_t bytes; /* written to the destination */
         char *left;     /* read but not yet written; NULL when nothing is left over */
         size_t left_offset;
@@ -75,8 +75,12 @@ DEFINE_CLEANUP(RelayShared *, relay_shared_free);
 
 /* Takes over the descriptors. Nothing is watched before relay_start(). */
 void relay_init(Relay *r, RelayShared *shared, RelayWatch watch, RelayEnd a, RelayEnd b);
-#define RELAY_SOCKET(fd) ((RelayEnd) { .in = (fd), .out = (fd) })
 #define RELAY_PAIR(fd_in, fd_out) ((RelayEnd) { .in = (fd_in), .out = (fd_out) })
+#define RELAY_SOCKET(fd) \
+        ({ \
+                int _fd = (fd); \
+                RELAY_PAIR(_fd, _fd); \
+        })
 
 /* Passes bytes on as if `from` had sent them, behind what was read from it. Returns 0 or -ENOMEM. */
 int relay_push(Relay *r, RelaySide from, const void *data, size_t n);
