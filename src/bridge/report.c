@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <stdio.h>
+#include <systemd/sd-daemon.h>
+
+#include "basic/alloc.h"
+#include "basic/clock.h"
+#include "bridge/budget.h"
+#include "bridge/report.h"
+#include "shared/journal.h"
+
+#define STATUS_USEC (1 * USEC_PER_SEC)
+#define SUMMARY_USEC (10 * USEC_PER_SEC)
+#define SERVICES_MAX (WIRE_SSH_AGENTS_MAX + 1)
+
+struct Report {
+        const Manifest *manifest;
+        PeerCheck *peers;
+        Budget budget;
+
+        sd_event_source *status_timer;
+        uint64_t status_at; /* when the last one was sent */
+        size_t n_open;
+        uint64_t n_served;
+        uint64_t n_refused;
+
+        sd_event_source *summary_timer;
+        uint64_t untold[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
+};
+
+static void send_status(Report *r, const char *before) {
+        (void) sd_notifyf(false, "%sSTATUS=Launch %s of %s: %zu open, %llu served, %llu refused.", before,
+                        r->manifest->id, r->manifest->profile, r->n_open, (unsigned long long) r->n_served,
+                        (unsigned long long) r->n_refused);
+        r->status_at = now_usec();
+}
+
+static int on_status(sd_event_source *s, uint64_t usec, void *userdata) {
+        send_status(userdata, "");
+        return 0;
+}
+
+/* Now, or when a second has passed since the last time. */
+static void status_changed(Report *r) {
+        int enabled;
+
+        if (sd_event_source_get_enabled(r->status_timer, &enabled) < 0 || enabled != SD_EVENT_OFF)
+                return;
+
+        if (now_usec() >= r->status_at + STATUS_USEC)
+                send_status(r, "");
+        else if (sd_event_source_set_time(r->status_timer, r->status_at + STATUS_USEC) >= 0)
+                (void) sd_event_source_set_enabled(r->status_timer, SD_EVENT_ONESHOT);
+}
+
+static size_t service_row(const Report *r, const ManifestService *service) {
+        return service ? (size_t) (service - r->manifest->services) : SERVICES_MAX;
+}
+
+static const char *name_of(const ManifestService *service, char *buf) {
+        return service ? service_format(service->id, buf) : NULL;
+}
+
+static void send_summary(Report *r, size_t row, Outcome outcome) {
+        const ManifestService *service = row < SERVICES_MAX ? &r->manifest->services[row] : NULL;
+        char name[WIRE_SERVICE_MAX], count[32], text[256];
+        const char *shown = name_of(service, name);
+        const JournalField fields[] = {
+                { .name = "BRIDGE_SERVICE", .value = shown },
+                { .name = "BRIDGE_OUTCOME", .value = outcome_is_refused(outcome) ? "refused" : "served" },
+                { .name = "BRIDGE_REASON", .value = outcome_to_string(outcome) },
+                { .name = "BRIDGE_COUNT", .value = count },
+        };
+
+        (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->untold[row][outcome]);
+        (void) snprintf(text, sizeof(text), "%s more connections%s%s %s: %s.", count, service ? " to " : "",
+                        service ? shown : "", outcome_is_refused(outcome) ? "refused" : "served",
+                        outcome_to_text(outcome));
+
+        /* What the journal does not take now is told next time. */
+        if (journal_send(&(JournalEntry) {
+                            .priority = outcome_is_refused(outcome) ? LOG_NOTICE : LOG_INFO,
+                            .message_id = MESSAGE_CONNECTIONS_SUPPRESSED,
+                            .message = text,
+                            .profile = r->manifest->profile,
+                            .launch = r->manifest->id,
+                            .fields = fields,
+                            .n_fields = ELEMENTSOF(fields),
+            }) >= 0)
+                r->untold[row][outcome] = 0;
+}
+
+static bool send_summaries(Report *r) {
+        bool left = false;
+
+        for (size_t row = 0; row < ELEMENTSOF(r->untold); row++)
+                for (Outcome o = 0; o < _OUTCOME_MAX; o++) {
+                        if (r->untold[row][o] > 0)
+                                send_summary(r, row, o);
+                        left = left || r->untold[row][o] > 0;
+                }
+
+        return left;
+}
+
+static void arm_summary(Report *r) {
+        if (sd_event_source_set_time_relative(r->summary_timer, SUMMARY_USEC) >= 0)
+                (void) sd_event_source_set_enabled(r->summary_timer, SD_EVENT_ONESHOT);
+}
+
+static int on_summary(sd_event_source *s, uint64_t usec, void *userdata) {
+        Report *r = userdata;
+
+        if (send_summaries(r))
+                arm_summary(r);
+
+        return 0;
+}
+
+static void count_untold(Report *r, const ConnectionEnd *end) {
+        int enabled;
+
+        r->untold[service_row(r, end->service)][end->outcome]++;
+        if (sd_event_source_get_enabled(r->summary_timer, &enabled) >= 0 && enabled == SD_EVENT_OFF)
+                arm_summary(r);
+}
+
+/* A connection that is not let in has neither service nor bytes. */
+static bool is_refused(const ConnectionEnd *end) {
+        return outcome_is_refused(end->outcome) || !end->service;
+}
+
+static int send_entry(Report *r, const ConnectionEnd *end) {
+        bool refused = is_refused(end), known = end->peer.uid != UID_UNKNOWN;
+        char name[WIRE_SERVICE_MAX], uid[32], in[32], out[32], duration[32], text[256];
+        const char *shown = name_of(end->service, name);
+        const JournalField fields[] = {
+                { .name = "BRIDGE_SERVICE", .value = shown ?: end->asked_for, .foreign = !shown },
+                { .name = "BRIDGE_OUTCOME", .value = refused ? "refused" : "served" },
+                { .name = "BRIDGE_REASON", .value = outcome_to_string(end->outcome) },
+                { .name = "PEER_UID", .value = known ? uid : NULL },
+                { .name = "PEER_CGROUP", .value = peer_cgroup_name(r->peers, &end->peer) },
+                { .name = "BRIDGE_BYTES_IN", .value = refused ? NULL : in },
+                { .name = "BRIDGE_BYTES_OUT", .value = refused ? NULL : out },
+                { .name = "BRIDGE_DURATION_USEC", .value = duration },
+        };
+
+        (void) snprintf(uid, sizeof(uid), "%u", end->peer.uid);
+        (void) snprintf(in, sizeof(in), "%llu", (unsigned long long) end->bytes_in);
+        (void) snprintf(out, sizeof(out), "%llu", (unsigned long long) end->bytes_out);
+        (void) snprintf(duration, sizeof(duration), "%llu", (unsigned long long) end->duration);
+
+        if (refused)
+                (void) snprintf(text, sizeof(text), "Refused a connection%s%s%s%s: %s.", shown ? " to " : "",
+                                shown ?: "", known ? " from uid " : "", known ? uid : "",
+                                outcome_to_text(end->outcome));
+        else
+                (void) snprintf(text, sizeof(text), "Served %s: %s bytes in, %s out; %s.", shown, in, out,
+                                outcome_to_text(end->outcome));
+
+        return journal_send(&(JournalEntry) {
+                        .priority = refused ? LOG_NOTICE : LOG_INFO,
+                        .message_id = refused ? MESSAGE_CONNECTION_REFUSED : MESSAGE_CONNECTION_SERVED,
+                        .message = text,
+                        .profile = r->manifest->profile,
+                        .launch = r->manifest->id,
+                        .fields = fields,
+                        .n_fields = ELEMENTSOF(fields),
+        });
+}
+
+int report_new(sd_event *event, const Manifest *manifest, PeerCheck *peers, Report **ret) {
+        _cleanup_report_ Report *r = NULL;
+        int k;
+
+        r = new0(Report, 1);
+        if (!r)
+                return -ENOMEM;
+
+        r->manifest = manifest;
+        r->peers = peers;
+        r->budget = budget_full(now_usec());
+
+        k = sd_event_add_time(event, &r->status_timer, CLOCK_MONOTONIC, UINT64_MAX, 0, on_status, r);
+        if (k >= 0)
+                k = sd_event_source_set_enabled(r->status_timer, SD_EVENT_OFF);
+        if (k >= 0)
+                k = sd_event_add_time(
+                                event, &r->summary_timer, CLOCK_MONOTONIC, UINT64_MAX, 0, on_summary, r);
+        if (k >= 0)
+                k = sd_event_source_set_enabled(r->summary_timer, SD_EVENT_OFF);
+        if (k < 0)
+                return k;
+
+        *ret = TAKE_PTR(r);
+        return 0;
+}
+
+Report *report_free(Report *r) {
+        if (!r)
+                return NULL;
+
+        (void) send_summaries(r);
+        sd_event_source_disable_unref(r->status_timer);
+        sd_event_source_disable_unref(r->summary_timer);
+        free(r);
+        return NULL;
+}
+
+void report_open(Report *r, size_t n_open) {
+        if (r->n_open == n_open)
+                return;
+
+        r->n_open = n_open;
+        status_changed(r);
+}
+
+void report_end(Report *r, const ConnectionEnd *end) {
+        if (is_refused(end))
+                r->n_refused++;
+        else
+                r->n_served++;
+        status_changed(r);
+
+        if (!budget_take(&r->budget, now_usec()) || send_entry(r, end) < 0)
+                count_untold(r, end);
+}
+
+void report_ready(Report *r) {
+        send_status(r, "READY=1\n");
+}

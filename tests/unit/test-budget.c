@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "bridge/budget.h"
+
+static unsigned take_all(Budget *b, uint64_t now) {
+        unsigned n = 0;
+
+        while (budget_take(b, now))
+                n++;
+
+        return n;
+}
+
+static void test_burst_then_rate(void **state) {
+        const uint64_t start = 123456789;
+        Budget b = budget_full(start);
+
+        assert_int_equal(take_all(&b, start), BUDGET_BURST);
+        assert_int_equal(take_all(&b, start + USEC_PER_SEC / BUDGET_PER_SECOND - 1), 0);
+        assert_int_equal(take_all(&b, start + USEC_PER_SEC / BUDGET_PER_SECOND), 1);
+        assert_int_equal(take_all(&b, start + USEC_PER_SEC), BUDGET_PER_SECOND - 1);
+}
+
+static void test_never_more_than_the_burst(void **state) {
+        Budget b = budget_full(0);
+
+        assert_int_equal(take_all(&b, 0), BUDGET_BURST);
+        assert_int_equal(take_all(&b, UINT64_MAX), BUDGET_BURST);
+
+        b = budget_full(0);
+        assert_int_equal(take_all(&b, 3600 * USEC_PER_SEC), BUDGET_BURST);
+}
+
+/* An hour of steady flood: what was promised, however often it is asked. */
+static void test_flood(void **state) {
+        Budget b = budget_full(0);
+        unsigned n = 0;
+
+        for (uint64_t now = 0; now <= 3600 * USEC_PER_SEC; now += 997)
+                n += budget_take(&b, now);
+
+        assert_in_range(n, BUDGET_BURST + 3600 * BUDGET_PER_SECOND - 1,
+                        BUDGET_BURST + 3600 * BUDGET_PER_SECOND);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_burst_then_rate),
+                cmocka_unit_test(test_never_more_than_the_burst),
+                cmocka_unit_test(test_flood),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
