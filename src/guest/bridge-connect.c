@@ -95,6 +95,18 @@ static int session_run(Session *s) {
         return r;
 }
 
+/* 0 when the bridge has answered, and all of it was written. */
+static int session_result(const Session *s) {
+        const RelayFlow *answers = &s->relay.flows[RELAY_B];
+
+        if (answers->error < 0)
+                return answers->error;
+        if (answers->state != RELAY_STATE_DONE)
+                return -EPIPE;
+
+        return answers->bytes > 0 ? 0 : -ECONNREFUSED;
+}
+
 /* A non-blocking descriptor for standard input or output. A pipe or terminal is opened anew, which leaves
  * the open file that is shared with others as it is; a socket cannot be, so that is changed itself and
  * `*ret_changed` set. A regular file never blocks, and opened anew it would lose its offset. */
@@ -149,9 +161,7 @@ static int exchange(const Bridge *bridge, const char *service, int in, int out) 
         if (r >= 0)
                 r = session_run(&s);
         if (r >= 0)
-                r = s.relay.flows[RELAY_B].error;
-        if (r >= 0 && s.relay.flows[RELAY_B].bytes == 0)
-                r = -ECONNREFUSED;
+                r = session_result(&s);
 
         relay_done(&s.relay);
         events_done(&s.events);

@@ -128,7 +128,7 @@ static int connection_start(Connection *c) {
         if (r < 0)
                 return r;
         if (c->relay.flows[RELAY_A].state == RELAY_STATE_BROKEN)
-                return c->relay.flows[RELAY_A].error;
+                return c->relay.flows[RELAY_A].error ?: -EPIPE;
 
         connection_set_state(c, CONNECTION_RELAYING);
         return relay_start(&c->relay);
