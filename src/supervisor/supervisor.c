@@ -107,6 +107,20 @@ static int listen_on_socket(Supervisor *s) {
         return sd_event_add_io(s->event, &s->accept, s->listen_fd, EPOLLIN, on_accept, s);
 }
 
+/* After everything else: the last launch's "done" is often here together with the stop that follows from it. */
+static int watch_signal(Supervisor *s, int signal) {
+        sd_event_source *source;
+        int r;
+
+        r = sd_event_add_signal(s->event, &source, signal, on_sigterm, s);
+        if (r >= 0)
+                r = sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IDLE);
+        if (r >= 0)
+                r = sd_event_source_set_floating(source, true);
+
+        return r;
+}
+
 static int set_up_event(Supervisor *s) {
         sigset_t set;
         int r;
@@ -120,9 +134,9 @@ static int set_up_event(Supervisor *s) {
 
         r = sd_event_new(&s->event);
         if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGTERM, on_sigterm, s);
+                r = watch_signal(s, SIGTERM);
         if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGINT, on_sigterm, s);
+                r = watch_signal(s, SIGINT);
         if (r >= 0)
                 r = sd_event_add_time_relative(s->event, NULL, CLOCK_MONOTONIC, CONTAINER_SWEEP_USEC, 0, on_container_sweep, s);
 
