@@ -6,6 +6,7 @@
 #include "basic/wire.h"
 #include "guest/environment.h"
 
+#define LOCAL_BIN GUEST_HOME "/.local/bin"
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* What was meant for the entry point alone. Descriptors are not passed on, so nothing may speak of any. */
@@ -66,14 +67,45 @@ static int env_add_all(char ***env, char *const *more) {
         return 0;
 }
 
-static int env_set_path(char ***env) {
-        const char *path = strv_env_get(*env, "PATH");
-        char *assignment;
+/* Appends a directory to a search path, unless it is one of ours, which come first anyway. */
+static int path_add(char **path, const char *directory, size_t n) {
+        char *longer;
         int r;
 
-        r = asprintf_to(&assignment, "PATH=%s:%s/.local/bin:%s", GUEST_BIN, GUEST_HOME,
-                        str_is_empty(path) ? PATH_DEFAULT : path);
-        return r < 0 ? r : env_take(env, assignment);
+        if ((n == STRLEN(GUEST_BIN) && memcmp(directory, GUEST_BIN, n) == 0) ||
+                        (n == STRLEN(LOCAL_BIN) && memcmp(directory, LOCAL_BIN, n) == 0))
+                return 0;
+
+        r = asprintf_to(&longer, "%s:%.*s", *path, (int) n, directory);
+        if (r < 0)
+                return r;
+
+        free(*path);
+        *path = longer;
+        return 0;
+}
+
+static int env_set_path(char ***env) {
+        const char *rest = strv_env_get(*env, "PATH");
+        _cleanup_free_ char *path = strdup(GUEST_BIN ":" LOCAL_BIN);
+
+        if (!path)
+                return -ENOMEM;
+        if (str_is_empty(rest))
+                rest = PATH_DEFAULT;
+
+        for (size_t n;; rest += n + 1) {
+                int r;
+
+                n = strcspn(rest, ":");
+                r = path_add(&path, rest, n);
+                if (r < 0)
+                        return r;
+                if (rest[n] == '\0')
+                        break;
+        }
+
+        return env_set(env, "PATH", path);
 }
 
 int environment_build(const EnvironmentOptions *o, char ***ret) {

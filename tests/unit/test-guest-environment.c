@@ -73,6 +73,18 @@ static void test_path(void **state) {
         assert_string_equal(strv_env_get(empty, "PATH"), strv_env_get(none, "PATH"));
 }
 
+/* The image may name our directories itself; empty components stay what they are. */
+static void test_path_twice(void **state) {
+        static const char *const paths[] = {
+                "PATH=/a:/home/appuser/.local/bin:/run/claude-sandbox/bin/x::/run/claude-sandbox/bin:/b:", NULL,
+        };
+        _cleanup_strv_ char **env = build(&(EnvironmentOptions) {
+                        .image = (char *const *) paths, .shell = "/bin/sh" });
+
+        assert_string_equal(strv_env_get(env, "PATH"),
+                        "/run/claude-sandbox/bin:/home/appuser/.local/bin:/a:/run/claude-sandbox/bin/x::/b:");
+}
+
 static void test_plumbing(void **state) {
         static const char *const image[] = {
                 "CLAUDE_SANDBOX_FORWARDS=/x=gpg", "CLAUDE_SANDBOX_BRIDGE_PORT=1", "LISTEN_FDS=3", "LISTEN_PID=1",
@@ -93,6 +105,7 @@ int main(void) {
                 cmocka_unit_test(test_precedence),
                 cmocka_unit_test(test_services),
                 cmocka_unit_test(test_path),
+                cmocka_unit_test(test_path_twice),
                 cmocka_unit_test(test_plumbing),
         };
 
