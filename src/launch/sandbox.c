@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "basic/alloc.h"
+#include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/log.h"
 #include "basic/path.h"
@@ -43,6 +44,8 @@ typedef struct Launch {
         int guest_cgroup_fd;
         int native_fd;
         uint16_t port;
+        uint64_t begin_usec;
+        uint64_t jobs_usec; /* spent on the manager's two jobs */
 } Launch;
 
 static int check_isolation(const Settings *s) {
@@ -102,6 +105,7 @@ static int make_launch_directory(Launch *l) {
 
 /* What depends on neither scope nor supervisor is decided while the manager starts them. */
 static int plan_and_enter(Launch *l) {
+        uint64_t before_usec;
         Plan *p = l->plan;
         int r;
 
@@ -121,9 +125,11 @@ static int plan_and_enter(Launch *l) {
         if (r < 0)
                 return r;
 
+        before_usec = now_usec();
         r = scope_wait(l->bus, p, &l->scope_job, &l->cgroup);
         if (r < 0)
                 return r;
+        l->jobs_usec += now_usec() - before_usec;
 
         r = supervisor_line_open(&l->supervisor, p);
         if (r < 0)
@@ -139,6 +145,7 @@ static int plan_and_enter(Launch *l) {
 }
 
 static int start_bridge(Launch *l) {
+        uint64_t before_usec = now_usec();
         int r;
 
         if (l->plan->n_services == 0)
@@ -147,6 +154,7 @@ static int start_bridge(Launch *l) {
         r = bridge_socket_start(l->bus, l->plan, &l->port);
         if (r < 0)
                 return r;
+        l->jobs_usec += now_usec() - before_usec;
 
         return launch_bridge_files_write(l->plan, l->dir_fd, l->cgroup, l->port);
 }
@@ -182,6 +190,8 @@ static int prepare(Launch *l) {
         if (l->guest_cgroup_fd < 0)
                 return log_error(l->guest_cgroup_fd, "Cannot divide the control group %s", l->cgroup);
 
+        log_debug("launch %s: podman is started after %llu us, %llu us of them spent on the manager's jobs", l->plan->id,
+                        (unsigned long long) (now_usec() - l->begin_usec), (unsigned long long) l->jobs_usec);
         return 0;
 }
 
@@ -208,7 +218,8 @@ static void launch_end(Launch *l, int status) {
 }
 
 int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
-        Launch l = { .base_fd = -EBADF, .dir_fd = -EBADF, .supervisor.fd = -EBADF, .guest_cgroup_fd = -EBADF, .native_fd = -EBADF };
+        Launch l = { .base_fd = -EBADF, .dir_fd = -EBADF, .supervisor.fd = -EBADF, .guest_cgroup_fd = -EBADF, .native_fd = -EBADF,
+                .begin_usec = now_usec() };
         TerminalModes terminal;
         int r, status = 255;
 
