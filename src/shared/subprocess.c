@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,15 +20,17 @@
 #include "basic/strv.h"
 #include "shared/subprocess.h"
 
-/* The input goes through an unlinked file rather than a pipe: nobody has to feed it. */
+/* The input is a file in memory rather than a pipe: nobody has to feed it. */
 static int input_open(const char *input) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (!input)
-                return open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (!input) {
+                fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+                return fd < 0 ? -errno : TAKE_FD(fd);
+        }
 
-        fd = (int) syscall(SYS_memfd_create, "input", 1U /* MFD_CLOEXEC */);
+        fd = memfd_create("input", MFD_CLOEXEC);
         if (fd < 0)
                 return -errno;
         r = io_write_all(fd, input, strlen(input));
@@ -37,12 +42,35 @@ static int input_open(const char *input) {
         return TAKE_FD(fd);
 }
 
-static void _noreturn_ child_exec(const Subprocess *p, int in, int out) {
+int child_close_on_exec(void) {
+        if (syscall(SYS_close_range, (unsigned) STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) < 0)
+                return -errno;
+
+        return 0;
+}
+
+static int child_prepare(const Subprocess *p, int in, int out) {
+        int err, r;
+
+        err = p->show_errors ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (err < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+                return -errno;
+        r = child_close_on_exec();
+        if (r < 0)
+                return r;
+
+        return p->directory && chdir(p->directory) < 0 ? -errno : 0;
+}
+
+/* What keeps the program from being executed goes to `error_fd`, as a negative errno. */
+static void _noreturn_ child_exec(const Subprocess *p, int in, int out, int error_fd, pid_t parent) {
         static char *const empty[] = { NULL };
         sigset_t none;
-        int err;
+        int r;
 
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
         (void) setpgid(0, 0);
         (void) sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
@@ -50,19 +78,17 @@ static void _noreturn_ child_exec(const Subprocess *p, int in, int out) {
         (void) signal(SIGQUIT, SIG_DFL);
         (void) signal(SIGPIPE, SIG_DFL);
 
-        err = p->show_errors ? STDERR_FILENO : open("/dev/null", O_WRONLY);
-        if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
-                _exit(127);
-        (void) fd_close_from(STDERR_FILENO + 1);
-        if (p->directory && chdir(p->directory) < 0)
-                _exit(127);
+        r = child_prepare(p, in, out);
+        if (r >= 0) {
+                (void) execvpe(p->argv[0], p->argv, p->env ?: empty);
+                r = -errno;
+        }
 
-        (void) execvpe(p->argv[0], p->argv, p->env ?: empty);
-        _exit(errno == ENOENT ? 127 : 126);
+        (void) io_write_all(error_fd, &r, sizeof(r));
+        _exit(EXIT_FAILURE);
 }
 
-static int read_output(const Subprocess *p, int fd, char **ret_output, size_t *ret_size) {
-        uint64_t deadline = now_usec() + p->timeout_usec;
+static int read_output(int fd, size_t max, uint64_t deadline, char **ret_output, size_t *ret_size) {
         _cleanup_free_ char *buf = NULL;
         size_t allocated = 0, n = 0;
 
@@ -88,44 +114,61 @@ static int read_output(const Subprocess *p, int fd, char **ret_output, size_t *r
                         break;
                 if (k > 0)
                         n += (size_t) k;
-                if (n > p->output_max)
+                if (n > max)
                         return -EFBIG;
         }
 
         buf[n] = '\0';
-        if (ret_output)
-                *ret_output = TAKE_PTR(buf);
-        if (ret_size)
-                *ret_size = n;
+        *ret_output = TAKE_PTR(buf);
+        *ret_size = n;
         return 0;
 }
 
-static int wait_bounded(pid_t pid, uint64_t timeout_usec) {
+static int wait_bounded(pid_t pid, uint64_t deadline) {
         _cleanup_close_ int pidfd = -EBADF;
-        struct pollfd pfd;
-        int status, r;
+        int status;
 
         pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
         if (pidfd < 0)
                 return -errno;
 
-        pfd = (struct pollfd) { .fd = pidfd, .events = POLLIN };
-        do
-                r = poll(&pfd, 1, (int) (timeout_usec / USEC_PER_MSEC));
-        while (r < 0 && errno == EINTR);
-        if (r == 0)
-                return -ETIMEDOUT;
+        for (;;) {
+                struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
+                uint64_t now = now_usec();
+                int k;
+
+                if (now >= deadline)
+                        return -ETIMEDOUT;
+                k = poll(&pfd, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1);
+                if (k < 0 && errno != EINTR)
+                        return -errno;
+                if (k > 0)
+                        break;
+        }
         if (waitpid(pid, &status, 0) < 0)
                 return -errno;
 
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* The whole group: what the program started goes too. */
+static void kill_group(pid_t pid) {
+        int r;
+
+        if (kill(-pid, SIGKILL) < 0)
+                (void) kill(pid, SIGKILL);
+        do
+                r = waitpid(pid, NULL, 0);
+        while (r < 0 && errno == EINTR);
+}
+
 int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
-        _cleanup_close_ int in = -EBADF, out_read = -EBADF, out_write = -EBADF;
+        _cleanup_close_ int in = -EBADF, out_read = -EBADF, out_write = -EBADF, error_read = -EBADF, error_write = -EBADF;
+        uint64_t deadline = now_usec() + p->timeout_usec;
         _cleanup_free_ char *output = NULL;
-        int fds[2], r, k;
-        pid_t pid;
+        pid_t pid, parent = getpid();
+        int fds[2], r, error = 0;
+        size_t n = 0;
 
         in = input_open(p->input);
         if (in < 0)
@@ -134,31 +177,34 @@ int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
                 return -errno;
         out_read = fds[0];
         out_write = fds[1];
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        error_read = fds[0];
+        error_write = fds[1];
 
         pid = fork();
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                child_exec(p, in, out_write);
+                child_exec(p, in, out_write, error_write, parent);
 
         out_write = fd_close(out_write);
-        r = read_output(p, out_read, &output, ret_size);
+        error_write = fd_close(error_write);
+        r = read_output(out_read, p->output_max, deadline, &output, &n);
         if (r >= 0)
-                r = wait_bounded(pid, p->timeout_usec);
+                r = wait_bounded(pid, deadline);
         if (r < 0) {
-                /* The whole group: what the program started goes too. */
-                if (kill(-pid, SIGKILL) < 0)
-                        (void) kill(pid, SIGKILL);
-                do
-                        k = waitpid(pid, NULL, 0);
-                while (k < 0 && errno == EINTR);
+                kill_group(pid);
                 return r;
         }
-        if (r == 127)
-                return -ENOENT;
+        /* The child is gone: its message is here, or there is none. */
+        if (read(error_read, &error, sizeof(error)) == sizeof(error))
+                return error;
 
         if (ret_output)
                 *ret_output = TAKE_PTR(output);
+        if (ret_size)
+                *ret_size = n;
         return r;
 }
 

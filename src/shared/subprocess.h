@@ -11,15 +11,20 @@ typedef struct Subprocess {
         char *const *env;        /* NULL: an empty one */
         const char *directory;   /* NULL: the caller's */
         const char *input;       /* for standard input; NULL: /dev/null */
-        uint64_t timeout_usec;
+        uint64_t timeout_usec;   /* for all of it; over: -ETIMEDOUT */
         size_t output_max;       /* bytes of standard output; more: -EFBIG */
         bool show_errors;        /* standard error is the caller's; otherwise /dev/null */
 } Subprocess;
 
-/* Returns the exit status (128 + n for a signal), or negative errno: -ENOENT no such program, -ETIMEDOUT, -EFBIG. The process
- * is gone in every case. `*ret_output` (may be NULL) is the caller's, NUL-terminated. */
+/* Returns the exit status (128 + n for a signal), or negative errno, -ENOENT when there is no such program, -ETIMEDOUT, -EFBIG. The
+ * process is gone in every case, and on failure all that it started (its process group) with it. `*ret_output` (may be NULL) is the
+ * caller's, NUL-terminated. */
 int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size);
 
-/* Adds NAME=VALUE of the caller's environment for each name that is set, or 0 / -ENOMEM. A name ending in "*" takes all that
- * start so. */
+/* In a child that is about to execute a program: whatever is open above standard error ends with that, inherited or not.
+ * Async-signal-safe. 0 or negative errno. */
+int child_close_on_exec(void);
+
+/* Adds to `env` each variable of this process's environment whose name is in `names`; a name that ends in "*" stands for all that
+ * start so. 0 or -ENOMEM. */
 int environment_pick(char ***env, const char *const *names, size_t n_names);
