@@ -61,9 +61,9 @@ static int add_profile_environment(Plan *p) {
 
         r = env_file_load(p->request->profile->fd, path, &p->environment, &warnings, &why);
         STRV_FOREACH(w, warnings)
-                log_warning("%s", *w);
+                log_warning("%s.", *w);
         if (r < 0)
-                return why ? log_error(r, "%s", why) : log_error(r, "Cannot read %s", path);
+                return why ? log_error(r, "%s.", why) : log_error(r, "Cannot read %s", path);
 
         return 0;
 }
