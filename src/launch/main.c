@@ -12,6 +12,10 @@
 #include "config.h"
 #include "launch/verbs.h"
 
+static int flush(FILE *f) {
+        return fflush(f) == 0 ? 0 : log_error(-errno, "Cannot write to standard output");
+}
+
 /* Padded by characters, not bytes: "…" is one. */
 static void print_row(FILE *f, const Verb *v) {
         int n = 0;
@@ -40,7 +44,7 @@ static int print_help(FILE *f) {
                           "\n"
                           "More: man claude-profile, man claude-profile.conf\n");
 
-        return fflush(f) == 0 && !ferror(f) ? 0 : log_error(-errno, "Cannot write");
+        return flush(f);
 }
 
 static int refuse_option(const char *word) {
@@ -73,7 +77,7 @@ int main(int argc, char *argv[]) {
                 return print_help(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (streq(argv[1], "--version")) {
                 (void) printf("claude-profile %s\n", PROJECT_VERSION);
-                return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+                return flush(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
 
         if (argv[1][0] == '-')

@@ -55,7 +55,7 @@ static int check_name(const Verb *verb, const char *option, const char *name, si
 }
 
 static int check_set(const Verb *verb, const char *entry) {
-        const size_t n = strcspn(entry, "="), size = strlen(entry) + 1;
+        const size_t n = strcspn(entry, "=");
         int r;
 
         if (entry[n] == '\0')
@@ -67,9 +67,6 @@ static int check_set(const Verb *verb, const char *entry) {
 
         if (!utf8_is_valid(entry, strlen(entry)))
                 return usage_error(verb, "the value of %.*s is not UTF-8 text", (int) n, entry);
-        if (size > ENV_ENTRY_MAX)
-                return usage_error(verb, "%.*s takes %zu bytes, but at most %zu fit, name included", (int) n,
-                                entry, size, ENV_ENTRY_MAX);
 
         return 0;
 }

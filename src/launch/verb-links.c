@@ -33,8 +33,8 @@ static int read_state(const Links *l, const char *name, LinkState *ret, char **r
 static int show(const Links *l, const char *name) {
         static const char *const texts[_LINK_STATE_MAX] = {
                 [LINK_NONE] = "not there",
-                [LINK_GLOBAL] = "linked",
-                [LINK_ELSEWHERE] = "a link to somewhere else",
+                [LINK_GLOBAL] = "linked to ",
+                [LINK_ELSEWHERE] = "a link to somewhere else: ",
                 [LINK_DIRECTORY] = "the profile's own",
                 [LINK_ODD] = "no directory",
         };
@@ -46,7 +46,7 @@ static int show(const Links *l, const char *name) {
         if (r < 0)
                 return r;
 
-        (void) printf("%-10s %s%s%s\n", name, texts[state], *target ? ", " : "", target);
+        (void) printf("%-10s %s%s\n", name, texts[state], target);
         return 0;
 }
 

@@ -120,14 +120,23 @@ static const char *place(const Row *row) {
         return row->sandbox < 0 ? "unknown" : row->sandbox ? "sandbox" : "host";
 }
 
-static bool is_contradicted(const Row *row) {
-        return row->decides && row->marker >= 0 && row->marker != row->sandbox;
+/* What decides, in few letters: the variable, or the file's name below the configuration directory. */
+static void print_decides(const Row *row, const Dirs *dirs) {
+        const char *below = str_after_prefix(row->decides, dirs->config);
+
+        if (below)
+                (void) printf(", set by %s", below + 1);
+        else
+                (void) printf(", set by %.*s", (int) strcspn(row->decides, " "), row->decides);
+
+        if (row->marker >= 0 && row->marker != row->sandbox)
+                (void) printf(" (marked: %s)", row->marker ? "sandbox" : "host");
 }
 
-static void print_for_people(const Table *t) {
-        const bool colour = !getenv("NO_COLOR") || str_is_empty(getenv("NO_COLOR"));
-        const char *bold = colour ? "\x1b[1m" : "", *green = colour ? "\x1b[32m" : "",
-                   *yellow = colour ? "\x1b[33m" : "", *reset = colour ? "\x1b[0m" : "";
+static void print_for_people(const Table *t, const Dirs *dirs) {
+        const bool colour = str_is_empty(getenv("NO_COLOR"));
+        const char *bold = colour ? "\x1b[1m" : "", *green = colour ? "\x1b[32m" : "";
+        const char *yellow = colour ? "\x1b[33m" : "", *reset = colour ? "\x1b[0m" : "";
         size_t width = STRLEN("PROFILE");
 
         for (size_t i = 0; i < t->n; i++)
@@ -141,8 +150,7 @@ static void print_for_people(const Table *t) {
                                 row->authenticated ? "" : yellow, row->authenticated ? "yes" : "no", reset,
                                 row->sandbox == 1 ? green : "", place(row), reset);
                 if (row->decides)
-                        (void) printf(", by %s%s", row->decides,
-                                        is_contradicted(row) ? ", not as marked" : "");
+                        print_decides(row, dirs);
                 (void) putchar('\n');
         }
 }
@@ -195,7 +203,7 @@ static int run(const Command *c) {
                 log_notice("There is no profile in %s yet. Make one: claude-profile add NAME.",
                                 c->settings->profiles_base);
         else if (isatty(STDOUT_FILENO))
-                print_for_people(&t);
+                print_for_people(&t, c->dirs);
         else
                 print_for_pipes(&t);
 

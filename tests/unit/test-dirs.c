@@ -140,18 +140,6 @@ static void test_runtime_of_another_user_y04(void **state) {
         assert_null(d->runtime_root);
 }
 
-static void test_mkdir_parents(void **state) {
-        struct stat st;
-
-        assert_int_equal(mkdir_parents(in_scratch("p/q/r")), 0);
-        assert_int_equal(mkdir_parents(in_scratch("p/q/r")), 0);
-        assert_int_equal(stat(in_scratch("p/q/r"), &st), 0);
-        assert_int_equal(st.st_mode & 0777, 0700);
-
-        scratch_puts("plain", "");
-        assert_int_equal(mkdir_parents(in_scratch("plain/x")), -ENOTDIR);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_path_normalize),
@@ -160,7 +148,6 @@ int main(void) {
                 cmocka_unit_test(test_home_from_user_database),
                 cmocka_unit_test(test_runtime_y04),
                 cmocka_unit_test(test_runtime_of_another_user_y04),
-                cmocka_unit_test(test_mkdir_parents),
         };
 
         return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
