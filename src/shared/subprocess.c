@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/io.h"
+#include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "shared/subprocess.h"
@@ -162,6 +164,24 @@ static void kill_group(pid_t pid) {
         while (r < 0 && errno == EINTR);
 }
 
+/* execvp(3) says EACCES also when there is no such program, but a directory in PATH that may not be searched. */
+static bool program_exists(const char *name) {
+        _cleanup_strv_ char **dirs = NULL;
+        struct stat st;
+
+        if (strchr(name, '/') || strv_split(getenv("PATH") ?: "", ':', &dirs) < 0)
+                return true;
+
+        STRV_FOREACH(d, dirs) {
+                _cleanup_free_ char *full = path_join(*d, name);
+
+                if (!full || stat(full, &st) >= 0)
+                        return true;
+        }
+
+        return false;
+}
+
 int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
         _cleanup_close_ int in = -EBADF, out_read = -EBADF, out_write = -EBADF, error_read = -EBADF, error_write = -EBADF;
         uint64_t deadline = now_usec() + p->timeout_usec;
@@ -199,7 +219,7 @@ int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
         }
         /* The child is gone: its message is here, or there is none. */
         if (read(error_read, &error, sizeof(error)) == sizeof(error))
-                return error;
+                return error == -EACCES && !program_exists(p->argv[0]) ? -ENOENT : error;
 
         if (ret_output)
                 *ret_output = TAKE_PTR(output);

@@ -131,9 +131,16 @@ static void test_missing(void **state) {
         static char *const nowhere[] = { (char *) "claude-profile-no-such-program", NULL };
         char *argv[] = { NULL, NULL };
         Subprocess p = { .argv = nowhere, .timeout_usec = LONG_USEC, .output_max = KIB };
-        _cleanup_free_ char *path = strdup(in_scratch("no-program"));
+        _cleanup_free_ char *path = strdup(in_scratch("no-program")), *search = NULL;
         char *script_argv[4];
 
+        assert_int_equal(subprocess_run(&p, NULL, NULL), -ENOENT);
+
+        /* Nor is it there when a directory of PATH may not be searched. */
+        scratch_mkdir("closed");
+        assert_int_equal(chmod(in_scratch("closed"), 0), 0);
+        assert_int_equal(asprintf_to(&search, "%s:/usr/bin", in_scratch("closed")), 0);
+        assert_int_equal(setenv("PATH", search, 1), 0);
         assert_int_equal(subprocess_run(&p, NULL, NULL), -ENOENT);
 
         scratch_puts("no-program", "#!/bin/sh\n");
