@@ -9,6 +9,7 @@
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/plan.h"
+#include "shared/podman.h"
 
 /* Appends `key=value` as one CSV field: podman reads --mount with encoding/csv, so a quoted field may hold commas, quotes
  * (doubled) and line breaks. */
@@ -23,9 +24,16 @@ static char *append_field(char *q, const char *key, const char *value) {
         return stpcpy(q, "\"");
 }
 
+bool mount_path_is_expressible(const char *path) {
+        return !strstr(path, "\r\n");
+}
+
 int mount_to_argument(const Mount *m, char **ret) {
         size_t size = 128 + 2 * (strlen(m->target) + (m->source ? strlen(m->source) : 0));
         char *s, *q;
+
+        if (!mount_path_is_expressible(m->target) || (m->source && !mount_path_is_expressible(m->source)))
+                return -EINVAL;
 
         s = q = malloc(size);
         if (!s)
@@ -74,9 +82,9 @@ static int add_identity(const Plan *p, char ***argv) {
 
         r = strv_addf(argv, "--name=%s", p->container);
         if (r >= 0)
-                r = strv_addf(argv, "--label=claude-profile.profile=%s", p->request->profile->name);
+                r = strv_addf(argv, "--label=" LABEL_PROFILE "=%s", p->request->profile->name);
         if (r >= 0)
-                r = strv_addf(argv, "--label=claude-profile.launch=%s", p->id);
+                r = strv_addf(argv, "--label=" LABEL_LAUNCH "=%s", p->id);
         if (r >= 0)
                 r = strv_addf(argv, "--pidfile=%s/pid", p->launch_path);
         if (r >= 0)

@@ -50,6 +50,8 @@ static bool refuses(const char *place, Reach reach, const char *root) {
 static int find_refusal(const Plan *p, const char *root, const char **ret_why, char **ret_place) {
         const Dirs *dirs = p->request->dirs;
         const Refusal refusals[] = {
+                /* The first that fits is named. */
+                { REACH_ABOVE, NULL, dirs->home, "the sandbox would hold your home directory" },
                 { REACH_OVERLAP, NULL, p->request->settings->profiles_base, "the profiles of every account lie there" },
                 { REACH_OVERLAP, NULL, dirs->runtime_root, "the sockets of your session lie there" },
                 { REACH_OVERLAP, NULL, dirs->data, "claude-profile keeps its own data there" },
@@ -60,7 +62,6 @@ static int find_refusal(const Plan *p, const char *root, const char **ret_why, c
                 { REACH_OVERLAP, ".ssh", NULL, "keys lie there" },
                 { REACH_OVERLAP, ".gnupg", NULL, "keys lie there" },
                 { REACH_OVERLAP, ".1password", NULL, "an agent's socket lies there" },
-                { REACH_ABOVE, NULL, dirs->home, "the sandbox would hold your home directory" },
                 { REACH_ABOVE, NULL, "/tmp", "sockets of agents and other programs lie there" },
                 { REACH_ABOVE, NULL, "/var/tmp", "files of other programs lie there" },
                 { REACH_ABOVE, NULL, "/run", "it belongs to the system" },
@@ -147,16 +148,16 @@ static int find_root(Plan *p) {
         return p->work_root ? 0 : log_oom();
 }
 
-/* crun, D-Bus and json-c take UTF-8 only; better to say so than to fail halfway. */
-static int check_utf8(const char *path, const char *what) {
+/* crun, D-Bus and json-c take UTF-8 only, and --mount not everything; better to say so than to fail halfway. */
+static int check_expressible(const char *path, const char *what) {
         _cleanup_free_ char *shown = NULL;
 
-        if (utf8_is_valid(path, strlen(path)))
+        if (utf8_is_valid(path, strlen(path)) && mount_path_is_expressible(path))
                 return 0;
 
         shown = str_escape(path);
-        return log_error(-EILSEQ, "The %s %s is not UTF-8, which a container's configuration cannot hold. Rename it.", what,
-                        shown ?: "?");
+        return log_error(-EILSEQ, "The %s %s is not UTF-8 or holds a carriage return before a newline, which a container's "
+                        "configuration cannot hold. Rename it.", what, shown ?: "?");
 }
 
 int plan_work_root(Plan *p) {
@@ -166,11 +167,11 @@ int plan_work_root(Plan *p) {
         if (!p->directory || p->directory[0] != '/')
                 return log_error(p->directory ? -ENOENT : -errno, "Cannot tell the current directory; change into one that exists.");
 
-        r = check_utf8(p->directory, "current directory");
+        r = check_expressible(p->directory, "current directory");
         if (r >= 0)
-                r = check_utf8(p->request->profile->path, "profile");
+                r = check_expressible(p->request->profile->path, "profile");
         if (r >= 0)
-                r = check_utf8(p->request->dirs->data, "data directory");
+                r = check_expressible(p->request->dirs->data, "data directory");
         if (r >= 0)
                 r = find_root(p);
         if (r >= 0)
@@ -178,7 +179,7 @@ int plan_work_root(Plan *p) {
         if (r >= 0)
                 r = git_dir_find(p->work_root, &p->git_common);
         if (r >= 0 && p->git_common) {
-                r = check_utf8(p->git_common, "git directory");
+                r = check_expressible(p->git_common, "git directory");
                 if (r >= 0)
                         r = check_allowed(p, p->git_common, "git directory");
         }

@@ -94,5 +94,7 @@ int plan_mounts(Plan *p);     /* the mounts that every launch has */
 /* podman's command line for the plan; `port` is the bridge's, 0 without one. Pure. */
 int plan_podman_argv(const Plan *p, uint16_t port, char ***ret);
 
-/* One --mount argument, CSV-quoted so that any character but NUL can stand in a path. */
+/* One --mount argument, CSV-quoted so that any character can stand in a path. 0, -ENOMEM, or -EINVAL for a path that cannot: podman's
+ * reader takes a carriage return before a newline away. */
 int mount_to_argument(const Mount *m, char **ret);
+bool mount_path_is_expressible(const char *path);
