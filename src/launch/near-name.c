@@ -44,7 +44,8 @@ static unsigned distance(const char *a, const char *b) {
 }
 
 const char *near_name(char *const *names, const char *word) {
-        const unsigned most = strlen(word) > 4 ? 2 : 1;
+        const size_t n = strlen(word);
+        const unsigned most = n > 4 ? 2 : n > 1 ? 1 : 0;
         const char *found = NULL;
         unsigned best = most + 1;
 
@@ -55,7 +56,7 @@ const char *near_name(char *const *names, const char *word) {
                         return *name;
 
                 d = distance(*name, word);
-                if (d >= best && strlen(word) >= 2 && str_after_prefix(*name, word))
+                if (d >= best && n > 1 && str_after_prefix(*name, word))
                         d = most;
                 if (d < best) {
                         best = d;

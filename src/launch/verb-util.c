@@ -12,22 +12,40 @@
 #include "launch/launch.h"
 #include "launch/near-name.h"
 #include "launch/verb-util.h"
+#include "launch/verbs.h"
 #include "shared/launch-dir.h"
 #include "shared/lock.h"
 
-/* The profiles there are, those with a similar name first in mind. */
+/* What was probably meant: a profile, or a command where that could stand too. NULL: nothing is near. */
+static const char *guess(const Command *c, char *const *profiles, const char *name, bool *ret_is_command) {
+        const char *commands[32] = { NULL };
+        const char *near;
+
+        near = near_name(profiles, name);
+        *ret_is_command = false;
+        if (near || c->verb != &verb_run)
+                return near;
+
+        for (size_t i = 0; verb_table[i] && i + 1 < ELEMENTSOF(commands); i++)
+                commands[i] = verb_table[i]->name;
+
+        *ret_is_command = true;
+        return near_name((char *const *) commands, name);
+}
+
 static int say_unknown(const Command *c, const char *name) {
         _cleanup_strv_ char **names = NULL, **odd = NULL;
         const char *near = NULL;
+        bool is_command = false;
 
         if (profile_list(c->settings, &names, &odd) >= 0)
-                near = near_name(names, name);
+                near = guess(c, names, name, &is_command);
 
         if (near)
                 return log_error(-ENOENT,
-                                "There is no profile \"%s\". Did you mean \"%s\"? To make it: "
+                                "There is no profile \"%s\". Did you mean %s\"%s\"? To make it: "
                                 "claude-profile add %s.",
-                                name, near, name);
+                                name, is_command ? "the command " : "", near, name);
 
         return log_error(-ENOENT,
                         "There is no profile \"%s\" in %s. To make it: claude-profile add %s. All there "

@@ -104,6 +104,8 @@ def test_unknown_profiles():
             h.bad(typo, says=[f'Did you mean "{meant}"?'])
             h.bad("env", typo, says=[f'Did you mean "{meant}"?'])
         assert "Did you mean" not in h.bad("other")
+        h.bad("lsit", says=['Did you mean the command "list"?', "claude-profile add lsit"])
+        assert "Did you mean" not in h.bad("env", "lsit")
         assert not h.was_launched()
 
 
