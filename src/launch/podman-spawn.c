@@ -15,6 +15,7 @@
 #include "basic/strv.h"
 #include "launch/cgroup.h"
 #include "launch/podman-spawn.h"
+#include "shared/subprocess.h"
 
 static void _noreturn_ child_exec(const GuestRunOptions *o, char *const *argv, int error_fd, pid_t launcher) {
         sigset_t none;
@@ -25,11 +26,11 @@ static void _noreturn_ child_exec(const GuestRunOptions *o, char *const *argv, i
                 _exit(125);
 
         r = cgroup_join(o->guest_cgroup_fd);
+        if (r >= 0)
+                r = child_close_on_exec();
         if (r >= 0) {
                 (void) sigemptyset(&none);
                 (void) sigprocmask(SIG_SETMASK, &none, NULL);
-                /* Everything above standard error is close-on-exec; this holds it for descriptors of libraries, too. */
-                (void) fd_set_cloexec(error_fd, true);
                 (void) execvpe(argv[0], argv, o->podman->environment);
                 r = -errno;
         }

@@ -24,23 +24,34 @@ int podman_environment(char ***ret) {
         return environment_pick(ret, names, ELEMENTSOF(names));
 }
 
-int podman_access_write(int dir_fd, const PodmanAccess *a) {
-        struct json_object *o, *env;
-        const char *text;
-        int r;
+static struct json_object *access_to_json(const PodmanAccess *a) {
+        struct json_object *o = json_object_new_object(), *env = json_object_new_array();
 
-        o = json_object_new_object();
-        env = json_object_new_array();
-        if (!o || !env)
-                return -ENOMEM;
+        if (!o || !env) {
+                (void) json_object_put(o);
+                (void) json_object_put(env);
+                return NULL;
+        }
 
         STRV_FOREACH(e, a->environment)
                 (void) json_object_array_add(env, json_object_new_string(*e));
         (void) json_object_object_add(o, "podman", json_object_new_string(a->program));
         (void) json_object_object_add(o, "environment", env);
 
+        return o;
+}
+
+int podman_access_write(int dir_fd, const PodmanAccess *a) {
+        struct json_object *o;
+        const char *text;
+        int r;
+
+        o = access_to_json(a);
+        if (!o)
+                return -ENOMEM;
+
         text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-        r = io_write_new_at(dir_fd, LAUNCH_FILE_CLEANUP, 0600, text, strlen(text));
+        r = text ? io_write_new_at(dir_fd, LAUNCH_FILE_CLEANUP, 0600, text, strlen(text)) : -ENOMEM;
         (void) json_object_put(o);
         return r;
 }
@@ -50,13 +61,16 @@ static int access_from_json(struct json_object *o, PodmanAccess *ret) {
         struct json_object *program, *env;
         int r;
 
-        if (!json_object_object_get_ex(o, "podman", &program) || !json_object_object_get_ex(o, "environment", &env) ||
-                        !json_object_is_type(env, json_type_array))
+        if (!json_object_object_get_ex(o, "podman", &program) || !json_object_is_type(program, json_type_string) ||
+                        !json_object_object_get_ex(o, "environment", &env) || !json_object_is_type(env, json_type_array))
                 return -EBADMSG;
 
         r = strdup_to(&a.program, json_object_get_string(program));
-        for (size_t i = 0; i < json_object_array_length(env) && r >= 0; i++)
-                r = strv_add(&a.environment, json_object_get_string(json_object_array_get_idx(env, i)));
+        for (size_t i = 0; i < json_object_array_length(env) && r >= 0; i++) {
+                struct json_object *e = json_object_array_get_idx(env, i);
+
+                r = json_object_is_type(e, json_type_string) ? strv_add(&a.environment, json_object_get_string(e)) : -EBADMSG;
+        }
         if (r < 0)
                 return r;
 
@@ -142,6 +156,7 @@ int podman_image_exists(const PodmanAccess *a, const char *image) {
         char *const argv[] = { a->program, (char *) "image", (char *) "exists", (char *) "--", (char *) image, NULL };
         int r;
 
+        /* 1 says no; everything else, that podman does not work. */
         r = run(a, argv, NULL);
-        return r < 0 ? r : r == 0;
+        return r < 0 ? r : r == 0 ? 1 : r == 1 ? 0 : -EIO;
 }
