@@ -276,7 +276,8 @@ int manifest_parse(const char *text, size_t n, Manifest **ret, char **ret_error)
         if (!m || !tokener)
                 return -ENOMEM;
 
-        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+        /* Not JSON_TOKENER_STRICT: json-c 0.18 then takes the bytes of UTF-8 in a string for control characters. */
+        json_tokener_set_flags(tokener, JSON_TOKENER_VALIDATE_UTF8);
         root = json_tokener_parse_ex(tokener, text, (int) n);
         if (!root || json_tokener_get_parse_end(tokener) != n)
                 return refuse(ret_error, "It is no JSON.");

@@ -103,7 +103,7 @@ static int refuse_value(Loader *l, const Row *row, const char *value, unsigned l
                 return -ENOMEM;
 
         if (asprintf_to(&l->error, "%s%s=%s: expected %s", place, l->path ? row->key : row->variable, shown,
-                            setting_expectation(row->kind)) < 0)
+                            utf8_is_valid(value, strlen(value)) ? setting_expectation(row->kind) : "UTF-8 text") < 0)
                 return -ENOMEM;
 
         return -EINVAL;
@@ -226,7 +226,7 @@ static const char *describe_read_error(int error) {
 
 static int load_file(Loader *l, const char *path, SettingSource source) {
         _cleanup_free_ char *text = NULL;
-        size_t n;
+        size_t n = 0;
         int r;
 
         r = read_text(path, &text, &n);

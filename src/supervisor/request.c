@@ -74,7 +74,8 @@ int request_parse(const char *line, size_t n, Request *ret) {
         tokener = json_tokener_new_ex(4);
         if (!tokener)
                 return -ENOMEM;
-        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+        /* Not JSON_TOKENER_STRICT: json-c 0.18 then takes the bytes of UTF-8 in a string for control characters. */
+        json_tokener_set_flags(tokener, JSON_TOKENER_VALIDATE_UTF8);
 
         o = json_tokener_parse_ex(tokener, line, (int) n);
         if (o && json_tokener_get_error(tokener) == json_tokener_success && json_tokener_get_parse_end(tokener) == n)
