@@ -76,26 +76,28 @@ int launch_base_open(const Dirs *dirs) {
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-static int lock_directory(int base_fd, const char *name) {
+static int lock_directory(int base_fd, const char *name, int operation) {
         _cleanup_close_ int fd = -EBADF;
 
         fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return -errno;
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        if (flock(fd, operation | LOCK_NB) < 0)
                 return errno == EWOULDBLOCK ? -EBUSY : -errno;
 
         return TAKE_FD(fd);
 }
 
+/* -EAGAIN: somebody was in the way. */
 static int create_once(int base_fd, const char *unborn, const char *name) {
         _cleanup_close_ int fd = -EBADF;
 
-        if (mkdirat(base_fd, unborn, 0700) < 0)
-                return errno == EEXIST ? -EAGAIN : -errno;
+        /* One that is there was made in an earlier try: the name is of this launch alone. */
+        if (mkdirat(base_fd, unborn, 0700) < 0 && errno != EEXIST)
+                return -errno;
 
-        /* Somebody who clears up may see the directory before it is locked. */
-        fd = lock_directory(base_fd, unborn);
+        /* Somebody who looks around or clears up may hold it for a moment, and may have removed it then. */
+        fd = lock_directory(base_fd, unborn, LOCK_EX);
         if (fd == -EBUSY || fd == -ENOENT)
                 return -EAGAIN;
         if (fd < 0)
@@ -116,7 +118,10 @@ int launch_dir_create(int base_fd, const char *name) {
         int r;
 
         r = asprintf_to(&unborn, UNBORN_PREFIX "%s", name);
-        for (unsigned i = 0; i < CREATE_TRIES && r >= 0; i++) {
+        if (r < 0)
+                return r;
+
+        for (unsigned i = 0; i < CREATE_TRIES; i++) {
                 int fd;
 
                 fd = create_once(base_fd, unborn, name);
@@ -125,11 +130,12 @@ int launch_dir_create(int base_fd, const char *name) {
                 (void) poll(NULL, 0, CREATE_INTERVAL_MSEC);
         }
 
-        return r < 0 ? r : -EBUSY;
+        (void) unlinkat(base_fd, unborn, AT_REMOVEDIR);
+        return -EBUSY;
 }
 
 int launch_dir_claim(int base_fd, const char *name) {
-        return lock_directory(base_fd, name);
+        return lock_directory(base_fd, name, LOCK_EX);
 }
 
 int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, const char *name, void *userdata),
@@ -172,7 +178,8 @@ static int check_alive(int base_fd, const char *name, void *userdata) {
         _cleanup_close_ int fd = -EBADF;
         bool *alive = userdata;
 
-        fd = launch_dir_claim(base_fd, name);
+        /* Shared: who only looks is not taken for a launcher by others who look. */
+        fd = lock_directory(base_fd, name, LOCK_SH);
         if (fd == -EBUSY)
                 *alive = true;
         return 0;

@@ -2,7 +2,8 @@
 #pragma once
 
 /* The directory of one launch, $XDG_RUNTIME_DIR/claude-profile/<profile>-<id>/. Its launcher holds a lock (flock) on it for
- * its whole life; the kernel drops the lock however the launcher ends, so a directory without one is a remain.
+ * its whole life; the kernel drops the lock however the launcher ends, so a directory without one is a remain. Whoever looks
+ * holds a lock for a moment, too.
  *
  *   launch.json   the bridge's manifest: a credential of claude-bridge@<profile>-<id>.service
  *   cleanup.json  how to remove the launch's container, for the supervisor
@@ -34,7 +35,7 @@ int launch_dir_claim(int base_fd, const char *name);
 /* Whether any launch of `profile` runs: 1, 0 or negative errno. No runtime directory: 0. */
 int launch_any_alive(const Dirs *dirs, const char *profile);
 
-/* Calls `f` for the name of each launch directory of `profile`; what `f` returns, if negative, ends it. 0 or negative
- * errno. */
+/* Calls `f` for the name of each launch directory of `profile`, also for one that has no name of its own yet
+ * (".new-<profile>-<id>"); what `f` returns, if negative, ends it. 0 or negative errno. */
 int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, const char *name, void *userdata),
                 void *userdata);
