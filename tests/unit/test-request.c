@@ -69,8 +69,7 @@ static void test_bad(void **state) {
                 "{\"request\":\"done\"}", DONE("-1"), DONE("256"), DONE("\"0\""), DONE("1.5"), DONE("null"), DONE("true"), DONE("4294967296"),
                 DONE("99999999999999999999"), DONE("-4294967296"),
                 DONE("1") "x", DONE("1") " " DONE("1"), DONE("1") "}", "x" DONE("1"),
-                "{\"request\":\"start-gpg-agent\",}", "{\"request\":\"start-gpg-agent\"", "{\"request\":{\"a\":{\"b\":{\"c\":{\"d\":1}}}}}",
-                "// x\n{\"request\":\"start-gpg-agent\"}",
+                "{\"request\":\"start-gpg-agent\"", "{\"request\":{\"a\":{\"b\":{\"c\":{\"d\":1}}}}}",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
