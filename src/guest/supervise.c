@@ -9,7 +9,7 @@
  * top of what the kernel has already said. The same signal twice at once counts once: what a shell sends to
  * a whole job reaches podman by itself and by way of the launcher.
  *
- * TERM and HUP are requests to end. A command that has not obeyed after ten seconds is killed, whoever asked.
+ * TERM and HUP are requests to end. A command that has not obeyed after nine seconds is killed, whoever asked.
  *
  * A command that is stopped would stay so: there is no shell above it. It is continued, and is given the
  * terminal back if it was stopped for want of that. */
@@ -33,7 +33,7 @@
 
 #define SIGNALS_BATCH 16
 #define KILL_ROUNDS_MAX 1000
-#define END_SECONDS 10
+#define END_SECONDS 9
 #define SAME_USEC (200 * USEC_PER_MSEC)
 
 static const int passed_on[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };

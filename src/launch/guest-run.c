@@ -4,7 +4,7 @@
  *
  *   conmon writes the container's pid   its mounts are compared with the plan; as planned: the go appears
  *   the entry point opens the go        the guest has taken over: from here on every exit status is the guest's
- *   RequestStop, SIGTERM, SIGHUP        one signal goes on to podman, which passes it to the guest; 9.5 s later, or at the
+ *   RequestStop, SIGTERM, SIGHUP        one signal goes on to podman, which passes it to the guest; 9 s later, or at the
  *                                       next such signal, the guest's control group is killed
  *   conmon ends, podman does not        somebody killed conmon: the group is killed
  *   podman ends                         what is left in the group is killed; a container left over is removed
@@ -39,8 +39,6 @@
 #include "launch/podman-spawn.h"
 #include "shared/bus.h"
 
-/* Under the scope's own 10 s, after which the manager kills everything, this process included. */
-#define STOP_USEC (9500 * USEC_PER_MSEC)
 #define CHECK_INTERVAL_USEC (2 * USEC_PER_MSEC)
 #define CHECK_USEC (15 * USEC_PER_SEC)
 #define CONMON_GRACE_USEC (2 * USEC_PER_SEC)
@@ -98,7 +96,7 @@ static void run_kill(Run *run) {
 }
 
 static int on_stop_timer(sd_event_source *s, uint64_t usec, void *userdata) {
-        log_notice("The sandbox did not end within %u s and is killed.", (unsigned) (STOP_USEC / USEC_PER_SEC));
+        log_notice("The sandbox did not end within %u s and is killed.", (unsigned) (SANDBOX_STOP_USEC / USEC_PER_SEC));
         run_kill(userdata);
         return 0;
 }
@@ -116,7 +114,7 @@ static void run_stop(Run *run, int signal) {
         run_set_state(run, RUN_STOPPING);
         if (signal > 0)
                 (void) kill(run->podman, signal);
-        (void) sd_event_add_time_relative(run->event, &run->stop_timer, CLOCK_MONOTONIC, STOP_USEC, 0, on_stop_timer, run);
+        (void) sd_event_add_time_relative(run->event, &run->stop_timer, CLOCK_MONOTONIC, SANDBOX_STOP_USEC, 0, on_stop_timer, run);
 }
 
 static int on_request_stop(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -264,6 +262,18 @@ int guest_run_block_signals(void) {
                 (void) sigaddset(&set, signals[i]);
 
         return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+int guest_run_pending_signal(void) {
+        sigset_t set;
+
+        if (sigpending(&set) < 0)
+                return 0;
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++)
+                if (sigismember(&set, signals[i]) > 0)
+                        return signals[i];
+
+        return 0;
 }
 
 static int watch_signals(Run *run) {

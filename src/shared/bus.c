@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,6 +8,8 @@
 #include "basic/clock.h"
 #include "basic/str.h"
 #include "shared/bus.h"
+
+#define GIVE_UP_USEC (50 * USEC_PER_MSEC)
 
 static int bus_address(const Dirs *dirs, char **ret) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/.*";
@@ -112,7 +115,11 @@ int job_send(Job *job, sd_bus *bus, sd_bus_message *m) {
 }
 
 int job_wait(Job *job, char **ret_why) {
-        uint64_t deadline = now_usec() + 2 * BUS_TIMEOUT_USEC;
+        return job_wait_for(job, 2 * BUS_TIMEOUT_USEC, ret_why);
+}
+
+int job_wait_for(Job *job, uint64_t timeout_usec, char **ret_why) {
+        uint64_t deadline = now_usec() + timeout_usec;
         int r;
 
         while (!job->ended) {
@@ -124,10 +131,12 @@ int job_wait(Job *job, char **ret_why) {
                 if (r > 0)
                         continue;
 
+                if (job->give_up && job->give_up() != 0)
+                        return -EINTR;
                 now = now_usec();
                 if (now >= deadline)
                         return -ETIMEDOUT;
-                r = sd_bus_wait(job->bus, deadline - now);
+                r = sd_bus_wait(job->bus, MIN(deadline - now, job->give_up ? GIVE_UP_USEC : UINT64_MAX));
                 if (r < 0 && r != -EINTR)
                         return r;
         }
@@ -157,7 +166,7 @@ void job_clear(Job *job) {
         *job = (Job) { 0 };
 }
 
-static int unit_job(sd_bus *bus, const char *method, const char *unit, Job *job, char **ret_why) {
+static int unit_job_send(sd_bus *bus, const char *method, const char *unit, Job *job) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
         int r;
 
@@ -167,18 +176,27 @@ static int unit_job(sd_bus *bus, const char *method, const char *unit, Job *job,
         r = sd_bus_message_append(m, "ss", unit, "replace");
         if (r < 0)
                 return r;
-        r = job_send(job, bus, m);
-        if (r < 0)
-                return r;
 
-        return job_wait(job, ret_why);
+        return job_send(job, bus, m);
 }
 
-int unit_stop(sd_bus *bus, const char *unit, char **ret_why) {
+static int unit_kill(sd_bus *bus, const char *unit) {
+        return sd_bus_call_method(bus, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "KillUnit", NULL, NULL, "ssi", unit,
+                        "all", SIGKILL);
+}
+
+int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why) {
         _cleanup_job_ Job job = { 0 };
         int r;
 
-        r = unit_job(bus, "StopUnit", unit, &job, ret_why);
+        r = unit_job_send(bus, "StopUnit", unit, &job);
+        if (r < 0)
+                return r;
+        r = job_wait_for(&job, kill_usec, ret_why);
+        if (r == -ETIMEDOUT) {
+                (void) unit_kill(bus, unit);
+                r = job_wait(&job, ret_why);
+        }
         if (sd_bus_error_has_name(&job.error, "org.freedesktop.systemd1.NoSuchUnit"))
                 return 0;
         return r;
@@ -186,8 +204,10 @@ int unit_stop(sd_bus *bus, const char *unit, char **ret_why) {
 
 int unit_start(sd_bus *bus, const char *unit, char **ret_why) {
         _cleanup_job_ Job job = { 0 };
+        int r;
 
-        return unit_job(bus, "StartUnit", unit, &job, ret_why);
+        r = unit_job_send(bus, "StartUnit", unit, &job);
+        return r < 0 ? r : job_wait(&job, ret_why);
 }
 
 int unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property, char **ret) {

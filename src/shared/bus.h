@@ -31,6 +31,7 @@ typedef struct Job {
         char *path;
         char *result; /* as in JobRemoved: "done", "failed", "dependency", … */
         bool ended;
+        int (*give_up)(void); /* optional: asked while waiting; anything but 0 ends it with -EINTR */
 } Job;
 
 /* Sends `m`, a method call to the manager that answers with a job path, and returns at once: 0 or negative errno. */
@@ -41,11 +42,15 @@ int job_send(Job *job, sd_bus *bus, sd_bus_message *m);
  * keeps a call's D-Bus error for the caller to look at. */
 int job_wait(Job *job, char **ret_why);
 
+/* The same, bounded: -ETIMEDOUT when the job goes on, and it can be waited for again. */
+int job_wait_for(Job *job, uint64_t timeout_usec, char **ret_why);
+
 void job_clear(Job *job);
 #define _cleanup_job_ _cleanup_(job_clear)
 
-/* Calls StopUnit and waits until the job has ended. A unit that is not loaded is a success. */
-int unit_stop(sd_bus *bus, const char *unit, char **ret_why);
+/* Calls StopUnit and waits until the job has ended; after `kill_usec` every process of the unit gets SIGKILL. A unit that is not
+ * loaded is a success. */
+int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why);
 
 /* Calls StartUnit and waits. */
 int unit_start(sd_bus *bus, const char *unit, char **ret_why);

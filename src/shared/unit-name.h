@@ -8,6 +8,10 @@
 
 #define SANDBOX_SLICE "claude-sandbox.slice"
 
+/* So long a guest may take to end when it is asked to. The scope's own limit, 10 s, is behind it, should nobody be left to
+ * count: the manager then kills everything, the launcher included, which is to clear away. */
+#define SANDBOX_STOP_USEC (9 * USEC_PER_SEC)
+
 typedef struct LaunchUnits {
         char *supervisor; /* claude-sandbox@<profile>.service */
         char *slice;      /* claude-sandbox-<profile, escaped>.slice */

@@ -49,7 +49,7 @@ static int stop_scope(const Dirs *dirs, const char *profile, const char *id) {
         if (r >= 0)
                 r = user_bus_open(dirs, &bus);
         if (r >= 0)
-                r = unit_stop(bus, units.scope, &why);
+                r = unit_stop(bus, units.scope, SANDBOX_STOP_USEC, &why);
         if (r < 0)
                 return log_error(r, "Cannot stop %s (%s)", units.scope ?: "the scope", why ?: "no answer");
 

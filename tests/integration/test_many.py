@@ -59,8 +59,8 @@ def _(t):
     systemctl("stop", supervisor(profile))
     for launch in launches:
         launch.wait(15)
-    wait_for(lambda: not running_launches(profile), 12, "the launch directories' end")
-    wait_for(lambda: not run("podman", "ps", "-aq", "--filter", "label=claude-profile.profile=" + profile).stdout, 12)
+    wait_for(lambda: not running_launches(profile), 40, "the launch directories' end")
+    wait_for(lambda: not run("podman", "ps", "-aq", "--filter", "label=claude-profile.profile=" + profile).stdout, 40)
 
 
 @test("payload and helpers lie below the launch's own scope")
