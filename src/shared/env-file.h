@@ -2,7 +2,7 @@
 #pragma once
 
 /* The profile's .env: KEY=VALUE lines. env_parse() is pure: text in, variables and remarks out; the file
- * itself is never handed to anybody. Rules: cases E01-E08 (claude-profile.conf(5) has them for users). */
+ * itself is never handed to anybody. Rules: cases E01-E08 (claude-profile(1) has them for users). */
 
 #include "basic/macro.h"
 
