@@ -95,18 +95,18 @@ static char *place_format(const Loader *l, unsigned line) {
 }
 
 static int refuse_value(Loader *l, const Row *row, const char *value, unsigned line) {
+        const bool is_text = utf8_is_valid(value, strlen(value));
         _cleanup_free_ char *place = NULL, *shown = NULL;
+        int r;
 
         place = place_format(l, line);
         shown = str_escape_n(value, strlen(value), 80);
         if (!place || !shown)
                 return -ENOMEM;
 
-        if (asprintf_to(&l->error, "%s%s=%s: expected %s", place, l->path ? row->key : row->variable, shown,
-                            utf8_is_valid(value, strlen(value)) ? setting_expectation(row->kind) : "UTF-8 text") < 0)
-                return -ENOMEM;
-
-        return -EINVAL;
+        r = asprintf_to(&l->error, "%s%s=%s: expected %s", place, l->path ? row->key : row->variable, shown,
+                        is_text ? setting_expectation(row->kind) : "UTF-8 text");
+        return r < 0 ? r : -EINVAL;
 }
 
 static int warn_line(Loader *l, unsigned line, const char *what, const char *remark) {

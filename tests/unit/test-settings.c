@@ -289,7 +289,10 @@ static void test_messages(void **state) {
         check_error("work", -EINVAL, "CLAUDE_PROFILE_SANDBOX_CPUS=four: expected a number from 1 to 255");
         setenv("CLAUDE_PROFILE_SANDBOX_CPUS", "4\n\x1b[31m\xff", 1);
         check_error("work", -EINVAL,
-                        "CLAUDE_PROFILE_SANDBOX_CPUS=4\\x0a\\x1b[31m\\xff: expected a number from 1 to 255");
+                        "CLAUDE_PROFILE_SANDBOX_CPUS=4\\x0a\\x1b[31m\\xff: expected UTF-8 text");
+        setenv("CLAUDE_PROFILE_SANDBOX_CPUS", "4\n\x1b[31m", 1);
+        check_error("work", -EINVAL,
+                        "CLAUDE_PROFILE_SANDBOX_CPUS=4\\x0a\\x1b[31m: expected a number from 1 to 255");
         unsetenv("CLAUDE_PROFILE_SANDBOX_CPUS");
 
         /* A file's value counts also where something else overrides it. */
