@@ -20,6 +20,7 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/log.h"
+#include "basic/parse.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/git-dir.h"
@@ -56,30 +57,25 @@ static int read_pointer(int dir_fd, const char *name, char **ret) {
         return 0;
 }
 
-/* core.worktree as the config file `name` has it, without includes (git reads none for this key either); NULL if unset. git
- * gets the text on standard input: it is asked about a file's grammar, not about a repository. */
-static int config_worktree(int git_fd, const char *name, char **ret) {
-        static char *const argv[] = { (char *) "git", (char *) "config", (char *) "--file", (char *) "-", (char *) "--no-includes",
-                (char *) "--get", (char *) "core.worktree", NULL };
+/* The value of `key` in the config file `name`, without includes (git reads none for these keys either); NULL if unset. git gets
+ * the text on standard input: it is asked about a file's grammar, not about a repository. */
+static int config_get(int git_fd, const char *name, const char *key, char **ret) {
+        char *const argv[] = { (char *) "git", (char *) "config", (char *) "--file", (char *) "-", (char *) "--no-includes",
+                (char *) "--get", (char *) key, NULL };
         static char *const env[] = { (char *) "GIT_CONFIG_NOSYSTEM=1", (char *) "LC_ALL=C", NULL };
         _cleanup_free_ char *text = NULL, *value = NULL;
         size_t n;
         int r;
 
+        *ret = NULL;
         r = io_read_file_at(git_fd, name, CONFIG_MAX, &text, &n);
-        if (r == -ENOENT) {
-                *ret = NULL;
-                return 0;
-        }
         if (r < 0)
-                return r;
-
+                return r == -ENOENT ? 0 : r;
         if (strlen(text) != n)
                 return -EBADMSG;
-        if (!strcasestr(text, "worktree")) {
-                *ret = NULL;
+        /* Neither git is needed then, nor its few milliseconds. A key can be written in no other way, but for its case. */
+        if (!strcasestr(text, strchr(key, '.') + 1))
                 return 0;
-        }
 
         r = subprocess_run(&(Subprocess) {
                         .argv = argv, .env = env, .directory = "/", .input = text,
@@ -87,58 +83,84 @@ static int config_worktree(int git_fd, const char *name, char **ret) {
                         &value, &n);
         if (r < 0)
                 return r;
-        if (r == 1) {
-                *ret = NULL;
-                return 0;
-        }
         if (r > 0)
-                return -EBADMSG;
+                return r == 1 ? 0 : -EBADMSG;
 
-        while (n > 0 && value[n - 1] == '\n')
+        if (n > 0 && value[n - 1] == '\n')
                 value[--n] = '\0';
         *ret = TAKE_PTR(value);
         return 0;
 }
 
-/* Both files that can say where the work tree of `git_dir` is. `*ret_points_here`: one of them names `work_root`. */
-static int check_core_worktree(const char *git_dir, int git_fd, const char *work_root, bool *ret_points_here) {
-        static const char *const names[] = { "config", "config.worktree" };
-        bool here = false;
+static int say_bad_config(const char *git_dir, const char *name, int error) {
+        _cleanup_free_ char *shown = str_escape(git_dir);
+        const char *dir = shown ?: "?";
 
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                _cleanup_free_ char *value = NULL, *real = NULL, *shown = NULL, *shown_dir = NULL;
-                int r;
+        if (error == -ELOOP)
+                return log_error(error, "%s/%s is a symbolic link, which a sandbox could have put there. "
+                                "Replace it by the file that it names.", dir, name);
+        if (error == -ENOTREG)
+                return log_error(error, "%s/%s is no file. Remove it.", dir, name);
+        if (error == -EBADMSG)
+                return log_error(error, "%s/%s is no configuration that git could read. Look at it, and repair it.", dir, name);
+        if (error == -ENOENT)
+                return log_error(error, "%s/%s sets core.worktree, and git is not installed to read it. Install git.", dir, name);
 
-                shown_dir = str_escape(git_dir);
-                if (!shown_dir)
-                        return log_oom();
+        return log_error(error, "Cannot read %s/%s", dir, name);
+}
 
-                r = config_worktree(git_fd, names[i], &value);
-                if (r == -ELOOP)
-                        return log_error(r, "%s/%s is a symbolic link, which a sandbox could have put there. "
-                                        "Replace it by the file that it names.", shown_dir, names[i]);
-                if (r == -ENOENT)
-                        return log_error(r, "%s/%s sets core.worktree, and git is not installed to read it. Install git.",
-                                        shown_dir, names[i]);
-                if (r < 0)
-                        return log_error(r, "Cannot read %s/%s", shown_dir, names[i]);
-                if (!value)
-                        continue;
+/* Whether the config file names `work_root` in core.worktree: 1; 0 when it has no such key; another place is an error. */
+static int check_config(const char *git_dir, int git_fd, const char *name, const char *work_root) {
+        _cleanup_free_ char *value = NULL, *real = NULL, *shown = NULL, *shown_dir = NULL;
+        int r;
 
-                real = resolve(git_dir, value);
-                if (real && streq(real, work_root)) {
-                        here = true;
-                        continue;
-                }
+        r = config_get(git_fd, name, "core.worktree", &value);
+        if (r < 0)
+                return say_bad_config(git_dir, name, r);
+        if (!value)
+                return 0;
 
-                shown = str_escape(value);
-                return log_error(-EPERM, "%s/%s sets core.worktree to %s, which is another place than its work tree. "
-                                "If you did not set it, a sandbox may have: look at the file, then remove the line.",
-                                shown_dir, names[i], shown ?: "?");
-        }
+        real = resolve(git_dir, value);
+        if (real && streq(real, work_root))
+                return 1;
 
-        *ret_points_here = here;
-        return 0;
+        shown = str_escape(value);
+        shown_dir = str_escape(git_dir);
+        return log_error(-EPERM, "%s/%s sets core.worktree to %s, which is another place than its work tree. "
+                        "If you did not set it, a sandbox may have: look at the file, then remove the line.",
+                        shown_dir ?: "?", name, shown ?: "?");
+}
+
+/* Both files that can say where the work tree of `git_dir` is. 1: one of them names `work_root`; 0; or an error. */
+static int check_core_worktree(const char *git_dir, int git_fd, const char *work_root) {
+        int config, worktree;
+
+        config = check_config(git_dir, git_fd, "config", work_root);
+        if (config < 0)
+                return config;
+        worktree = check_config(git_dir, git_fd, "config.worktree", work_root);
+        return worktree < 0 ? worktree : config || worktree;
+}
+
+/* The common directory's own core.worktree is about another work tree and means nothing in a linked one, but with
+ * extensions.worktreeConfig git obeys it there, too. */
+static int check_common_config(const char *common, const char *work_root) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *value = NULL;
+        bool on = true;
+        int r;
+
+        fd = open(common, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return log_error(-errno, "Cannot open the common directory of the git worktree %s", work_root);
+
+        r = config_get(fd, "config", "extensions.worktreeConfig", &value);
+        if (r < 0)
+                return say_bad_config(common, "config", r);
+        if (!value || (parse_bool(value, &on) >= 0 && !on))
+                return 0;
+
+        return check_config(common, fd, "config", work_root);
 }
 
 /* A linked worktree: <common>/worktrees/<id> must name our .git file, and its commondir the directory above it. Returns 1
@@ -177,20 +199,18 @@ static int follow_git_file(const char *work_root, int root_fd, const char *dot_g
         _cleanup_free_ char *pointer = NULL, *git_dir = NULL, *common = NULL, *shown = NULL, *shown_dir = NULL;
         _cleanup_close_ int git_fd = -EBADF;
         const char *target;
-        bool here;
-        int r;
+        int r, here;
 
         shown = str_escape(dot_git);
         if (!shown)
                 return log_oom();
 
         r = read_pointer(root_fd, ".git", &pointer);
-        if (r < 0)
+        if (r < 0 && r != -EBADMSG)
                 return log_error(r, "Cannot read %s", shown);
-        target = str_after_prefix(pointer, "gitdir:");
-        if (!target)
+        target = r < 0 ? NULL : str_after_prefix(pointer, "gitdir: ");
+        if (str_is_empty(target))
                 return log_error(-EBADMSG, "%s does not say \"gitdir: …\", so it is no repository's. Remove or repair it.", shown);
-        target += strspn(target, " ");
 
         git_dir = resolve(work_root, target);
         if (!git_dir)
@@ -200,31 +220,53 @@ static int follow_git_file(const char *work_root, int root_fd, const char *dot_g
         if (git_fd < 0 || !shown_dir)
                 return log_error(-errno, "Cannot open the git directory %s", shown_dir ?: "?");
 
-        r = check_core_worktree(git_dir, git_fd, work_root, &here);
-        if (r < 0)
-                return r;
+        here = check_core_worktree(git_dir, git_fd, work_root);
+        if (here < 0)
+                return here;
 
         r = check_worktree(git_dir, git_fd, dot_git, &common);
-        if (r == 0) {
+        if (r > 0) {
+                r = check_common_config(common, work_root);
+                if (r < 0)
+                        return r;
+        } else if (r == 0) {
                 if (!here && !path_is_within(git_dir, work_root))
                         r = -EPERM;
                 common = TAKE_PTR(git_dir);
         }
         if (r < 0)
-                return log_error(r, "%s names the git directory %s, which does not name it back: "
-                                "a sandbox could have written that. It is not mounted. Repair it (git worktree repair) or remove it.",
-                                shown, shown_dir);
+                return log_error(r, "%s names the git directory %s, which does not name it back: a sandbox could have written that. "
+                                "It is not mounted. If it is right, say so there: git worktree repair, or for a directory of "
+                                "--separate-git-dir, git config core.worktree.", shown, shown_dir);
 
         if (!path_is_within(common, work_root))
                 *ret_outside = TAKE_PTR(common);
         return 0;
 }
 
+/* `.git` is a directory: all of the repository is in it, unless somebody says otherwise. */
+static int check_git_directory(int root_fd, const char *work_root, const char *dot_git, const char *shown) {
+        _cleanup_close_ int git_fd = -EBADF;
+        struct stat st;
+        int r;
+
+        git_fd = openat(root_fd, ".git", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (git_fd < 0)
+                return log_error(-errno, "Cannot open %s", shown);
+
+        /* Only a linked worktree has one; git would obey it here, and take configuration from wherever it points. */
+        if (fstatat(git_fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) >= 0)
+                return log_error(-EPERM, "%s/commondir points to another git directory, and a repository of its own has no such file. "
+                                "If you did not make it, a sandbox may have: look at it, then remove it.", shown);
+
+        r = check_core_worktree(dot_git, git_fd, work_root);
+        return r < 0 ? r : 0;
+}
+
 int git_dir_find(const char *work_root, char **ret_outside) {
         _cleanup_free_ char *dot_git = NULL, *shown = NULL;
-        _cleanup_close_ int root_fd = -EBADF, git_fd = -EBADF;
+        _cleanup_close_ int root_fd = -EBADF;
         struct stat st;
-        bool here;
 
         dot_git = path_join(work_root, ".git");
         shown = dot_git ? str_escape(dot_git) : NULL;
@@ -242,12 +284,8 @@ int git_dir_find(const char *work_root, char **ret_outside) {
                                 "Replace it by a file that says \"gitdir: …\" or by the directory itself.", shown);
         if (S_ISREG(st.st_mode))
                 return follow_git_file(work_root, root_fd, dot_git, ret_outside);
-        if (!S_ISDIR(st.st_mode))
-                return log_error(-EPERM, "%s is neither a directory nor a file. Remove it.", shown);
+        if (S_ISDIR(st.st_mode))
+                return check_git_directory(root_fd, work_root, dot_git, shown);
 
-        git_fd = openat(root_fd, ".git", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (git_fd < 0)
-                return log_error(-errno, "Cannot open %s", shown);
-
-        return check_core_worktree(dot_git, git_fd, work_root, &here);
+        return log_error(-EPERM, "%s is neither a directory nor a file. Remove it.", shown);
 }
