@@ -26,3 +26,6 @@ int guest_run(const GuestRunOptions *options, int *ret_status);
 /* Holds back the signals that guest_run() handles. Called before a launch leaves its first trace: what comes before guest_run() is
  * obeyed there, after everything has been undone. 0 or negative errno. */
 int guest_run_block_signals(void);
+
+/* Whether one of them that asks for an end has come. The steps before guest_run() look, since some take seconds. The signal, or 0. */
+int guest_run_pending_signal(void);

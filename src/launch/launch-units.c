@@ -14,6 +14,7 @@
 #include "basic/log.h"
 #include "basic/path.h"
 #include "basic/str.h"
+#include "launch/guest-run.h"
 #include "launch/launch-units.h"
 
 #define SCOPE_STOP_USEC (10 * USEC_PER_SEC)
@@ -94,6 +95,7 @@ static int scope_send(sd_bus *bus, const Plan *p, bool by_pidfd, Job *job) {
                 r = add_processes(m, by_pidfd);
         if (r >= 0)
                 r = end_transient_unit(m);
+        job->give_up = guest_run_pending_signal;
         if (r >= 0)
                 r = job_send(job, bus, m);
 
@@ -137,6 +139,8 @@ int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup) {
                 if (r >= 0)
                         r = job_wait(job, &why);
         }
+        if (r == -EINTR)
+                return r;
         if (r < 0)
                 return log_error(r, "The user manager did not start the scope %s (%s). "
                                 "See: journalctl --user -u %s .", p->units.scope, why ?: strerror(-r), p->units.supervisor);
@@ -179,7 +183,7 @@ static int free_port(uint16_t *ret) {
 
 static int socket_start_on(sd_bus *bus, const Plan *p, uint16_t port, char **ret_why) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
-        _cleanup_job_ Job job = { 0 };
+        _cleanup_job_ Job job = { .give_up = guest_run_pending_signal };
         char description[256], address[32];
         int r;
 
@@ -225,6 +229,8 @@ int bridge_socket_start(sd_bus *bus, const Plan *p, uint16_t *ret_port) {
                         return log_error(r, "Cannot get a port on 127.0.0.1");
 
                 r = socket_start_on(bus, p, port, &why);
+                if (r == -EINTR)
+                        return r;
                 if (r >= 0) {
                         *ret_port = port;
                         return 0;

@@ -103,13 +103,22 @@ static int make_launch_directory(Launch *l) {
         return 0;
 }
 
+/* Signals are held back until guest_run(); what takes seconds when somebody does not answer is not to be endured until then. */
+static int check_interrupt(int r) {
+        return r >= 0 && guest_run_pending_signal() > 0 ? -EINTR : r;
+}
+
 /* What depends on neither scope nor supervisor is decided while the manager starts them. */
 static int plan_and_enter(Launch *l) {
         uint64_t before_usec;
         Plan *p = l->plan;
         int r;
 
-        r = scope_request(l->bus, p, &l->scope_job);
+        r = user_bus_wait(l->bus, guest_run_pending_signal);
+        if (r >= 0)
+                r = scope_request(l->bus, p, &l->scope_job);
+        if (r == -EINTR)
+                return r;
         if (r < 0)
                 return log_error(r, "Cannot ask the user manager for the scope %s", p->units.scope);
 
@@ -122,6 +131,7 @@ static int plan_and_enter(Launch *l) {
                 r = plan_git(p);
         if (r >= 0)
                 r = launch_data_prepare(p, &l->native_fd);
+        r = check_interrupt(r);
         if (r < 0)
                 return r;
 
@@ -179,6 +189,7 @@ static int prepare(Launch *l) {
                 r = make_launch_directory(l);
         if (r >= 0)
                 r = plan_and_enter(l);
+        r = check_interrupt(r);
         if (r >= 0)
                 r = launch_files_write(l->plan, l->dir_fd, &l->podman);
         if (r >= 0)
@@ -211,7 +222,7 @@ static void launch_end(Launch *l, int status) {
         fd_close(l->native_fd);
         job_clear(&l->scope_job);
         if (l->bus)
-                (void) sd_bus_flush_close_unref(l->bus);
+                (void) sd_bus_close_unref(l->bus); /* nothing waits to be sent, and a flush has no bound */
         podman_access_clear(&l->podman);
         free(l->cgroup);
         (void) plan_free(l->plan);
@@ -229,7 +240,11 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
 
         terminal_save(&terminal);
         r = prepare(&l);
-        if (r >= 0)
+        if (r == -EINTR) {
+                log_notice("Interrupted; the sandbox was not started.");
+                status = 128 + guest_run_pending_signal();
+                r = 0;
+        } else if (r >= 0)
                 r = guest_run(&(GuestRunOptions) {
                                 .plan = l.plan, .podman = &l.podman, .bus = l.bus, .launch_fd = l.dir_fd,
                                 .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.port },

@@ -65,6 +65,29 @@ int user_bus_open(const Dirs *dirs, sd_bus **ret) {
         return 0;
 }
 
+int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
+        uint64_t deadline = now_usec() + BUS_TIMEOUT_USEC;
+        int r;
+
+        while ((r = sd_bus_is_ready(bus)) == 0) {
+                r = sd_bus_process(bus, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        continue;
+
+                if (give_up && give_up() != 0)
+                        return -EINTR;
+                if (now_usec() >= deadline)
+                        return -ETIMEDOUT;
+                r = sd_bus_wait(bus, GIVE_UP_USEC);
+                if (r < 0 && r != -EINTR)
+                        return r;
+        }
+
+        return MIN(r, 0);
+}
+
 static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *path, *unit, *result;
         Job *job = userdata;

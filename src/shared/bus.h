@@ -22,6 +22,10 @@
  * manager's. Returns 0 or negative errno; -ENOMEDIUM when there is no usable $XDG_RUNTIME_DIR. */
 int user_bus_open(const Dirs *dirs, sd_bus **ret);
 
+/* Waits until the bus has let us in: with one that hangs, the first call would wait without a bound. `give_up`, if any, is asked
+ * meanwhile; anything but 0 ends the wait with -EINTR. 0 or negative errno. */
+int user_bus_wait(sd_bus *bus, int (*give_up)(void));
+
 /* A job of the manager, from the request to its end ("subscribe, call, wait"). Zero-initialize. */
 typedef struct Job {
         sd_bus *bus;
