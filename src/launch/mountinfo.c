@@ -6,6 +6,7 @@
 #include "basic/alloc.h"
 #include "basic/fd.h"
 #include "basic/io.h"
+#include "basic/path.h"
 #include "basic/str.h"
 #include "launch/mountinfo.h"
 
@@ -56,6 +57,7 @@ static int parse_line(char *line, MountInfo *ret) {
         }
 
         m.id = strtoull(fields[0], NULL, 10);
+        m.parent = strtoull(fields[1], NULL, 10);
         if (sscanf(fields[2], "%u:%u", &m.major, &m.minor) != 2)
                 return -EBADMSG;
         m.root = fields[3];
@@ -112,11 +114,42 @@ void mount_table_clear(MountTable *t) {
         *t = (MountTable) { 0 };
 }
 
+static const MountInfo *find_root(const MountTable *t) {
+        for (size_t i = 0; i < t->n; i++)
+                if (streq(t->mounts[i].mount_point, "/") && !mount_table_by_id(t, t->mounts[i].parent))
+                        return &t->mounts[i];
+
+        return NULL;
+}
+
+/* The mount on `below` that the way to `path` meets first. Of two, one below the other's mount point, it is the upper one: the lower
+ * one is hidden by it. */
+static const MountInfo *next_on_way(const MountTable *t, const MountInfo *below, const char *path) {
+        const MountInfo *first = NULL;
+
+        for (size_t i = 0; i < t->n; i++) {
+                const MountInfo *m = &t->mounts[i];
+
+                if (m->parent != below->id || m == below || !path_is_within(path, m->mount_point))
+                        continue;
+                if (!first || strlen(m->mount_point) < strlen(first->mount_point))
+                        first = m;
+        }
+
+        return first;
+}
+
+/* The order of the lines says nothing: the kernel sorts them by when a mount was made, not by when it was put in its place. */
 const MountInfo *mount_table_at(const MountTable *t, const char *mount_point) {
-        /* Later lines are mounted over earlier ones. */
-        for (size_t i = t->n; i > 0; i--)
-                if (streq(t->mounts[i - 1].mount_point, mount_point))
-                        return &t->mounts[i - 1];
+        const MountInfo *m = find_root(t);
+
+        for (size_t i = 0; m && i <= t->n; i++) {
+                const MountInfo *next = next_on_way(t, m, mount_point);
+
+                if (!next)
+                        return streq(m->mount_point, mount_point) ? m : NULL;
+                m = next;
+        }
 
         return NULL;
 }
