@@ -175,8 +175,12 @@ int plan_git(Plan *p) {
         r = ask_git(p, &output, &n);
         if (r == -ENOENT)
                 return 0; /* no git here: nothing it could have resolved */
-        if (r < 0)
-                return log_error(r, "Cannot ask git for your identity");
+        if (r < 0) {
+                _cleanup_free_ char *shown = str_escape(p->directory);
+
+                return log_error(r, r == -ETIMEDOUT ? "git config does not come to an end in %s. Look at what .git/config includes." :
+                                "Cannot ask git for your identity in %s", shown ?: "?");
+        }
         if (r == 0)
                 parse_identity(output, n, values);
         else if (r > 1)
