@@ -106,15 +106,10 @@ static int find_command(HostLaunch *l) {
         return 0;
 }
 
-/* Whether the profile sets it, or it was meant for this process: sockets that were handed to us are closed.
- */
+/* Whether the profile sets it, or it was meant for this process, as are sockets that were handed to us. */
 static bool is_replaced(const char *entry, char *const *profile_env) {
         static const char *const ours[] = {
-                "CLAUDE_CONFIG_DIR",
-                "LISTEN_FDS",
-                "LISTEN_PID",
-                "LISTEN_PIDFDID",
-                "LISTEN_FDNAMES",
+                "CLAUDE_CONFIG_DIR", "LISTEN_FDS", "LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDNAMES",
         };
         const size_t n = strcspn(entry, "=");
 
@@ -187,10 +182,9 @@ static void check_statusline(const LaunchRequest *request) {
                         (state == LINK_NONE || state == LINK_GLOBAL))
                 return;
 
-        log_warning("%s/" STATUSLINE " is not the link to ~/.claude/" STATUSLINE
-                    ". A sandbox of this profile may have written it, and claude runs it on the host: look "
-                    "at it, or remove it.",
-                        request->profile->path);
+        log_warning("%s/%s is not the link to ~/.claude/%s. A sandbox of this profile may have written it, "
+                    "and claude runs it on the host: look at it, or remove it.",
+                        request->profile->path, STATUSLINE, STATUSLINE);
 }
 
 static void check_directory(const LaunchRequest *request) {
@@ -200,9 +194,8 @@ static void check_directory(const LaunchRequest *request) {
                 return;
 
         if (here.st_dev == home.st_dev && here.st_ino == home.st_ino)
-                log_warning("This is your home directory: claude takes ~/.claude for the settings of a "
-                            "project here, and they outrank those of profile %s. Launch it in another "
-                            "directory.",
+                log_warning("This is your home directory: claude takes ~/.claude for the settings of a project "
+                            "here, and they outrank those of profile %s. Launch it in another directory.",
                                 request->profile->name);
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -56,17 +55,6 @@ static int confirm(const Command *c, const Profile *p) {
         default:
                 return -ECANCELED;
         }
-}
-
-/* Every level of a tree takes descriptors while it is removed. */
-static void raise_descriptor_limit(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return;
-
-        limit.rlim_cur = limit.rlim_max;
-        (void) setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int remove_tree(int dir_fd, const char *dir, const char *name) {
@@ -137,7 +125,6 @@ static int remove_all(const Command *c, const Profile *p) {
         if (r < 0)
                 return r;
 
-        raise_descriptor_limit();
         r = remove_tree(base_fd, base, hidden);
         k = remove_data(c, p->name);
         return MIN(r, k);

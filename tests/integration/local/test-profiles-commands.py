@@ -390,7 +390,7 @@ while os.getppid() == int(sys.argv[2]):
         h.good("add", "deep")
         path = str(h.base / "deep")
         fd = os.open(path, os.O_RDONLY)
-        for _ in range(400):
+        for _ in range(3000):
             os.mkdir("d", dir_fd=fd)
             below = os.open("d", os.O_RDONLY, dir_fd=fd)
             os.close(fd)
