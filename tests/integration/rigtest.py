@@ -13,18 +13,22 @@ and print TAP.
 A test waits for events with a bound (wait_for, Launch.expect) and never just for time to pass. It cleans up after itself with
 t.cleanup(function, ...), which runs also when it fails."""
 
+import fcntl
 import os
 import pty
 import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HOME = Path.home()
@@ -80,6 +84,32 @@ class Test:
             env=dict(ENV, GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@example.invalid", GIT_COMMITTER_NAME="a",
                      GIT_COMMITTER_EMAIL="a@example.invalid"))
         return path
+
+    def program(self, text, directory=None, name="program"):
+        """An executable script of Python, as file name in a directory of its own unless one is given."""
+        path = Path(directory or self.tempdir()) / name
+        path.write_text("#!/usr/bin/python3 -I\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def podman(self, change="", record=None):
+        """A stand-in for CLAUDE_PROFILE_PODMAN_BIN that becomes the real podman. `change` is Python that may edit the list args
+        when podman is asked to run a container (args[0] == "run"); each call is a line of JSON in the file `record`."""
+        lines = ["import json, os, sys", "args = sys.argv[1:]"]
+        if record:
+            lines += ["fds = []",
+                      "for fd in sorted(map(int, os.listdir('/proc/self/fd'))):",
+                      "    try:",
+                      "        fds.append([fd, os.readlink('/proc/self/fd/%d' % fd)])",
+                      "    except OSError:",
+                      "        pass",
+                      "environ = open('/proc/self/environ', 'rb').read().decode(errors='surrogateescape').split('\\0')[:-1]",
+                      "with open(%r, 'a') as f:" % str(record),
+                      "    f.write(json.dumps({'args': args, 'fds': fds, 'environ': environ, 'cwd': os.getcwd()}) + '\\n')"]
+        lines += ["if args[0] == 'run':", "    pass"]
+        lines += ["    " + line for line in change.strip().splitlines()]
+        lines += ["os.execv('/usr/bin/podman', ['podman'] + args)"]
+        return self.program("\n".join(lines) + "\n", name="podman")
 
     def ssh_agent(self, keys=1, path=None):
         """A real ssh-agent with ed25519 keys; returns an Agent."""
@@ -178,6 +208,39 @@ def run(*argv, check=True, timeout=60, **kw):
     return p
 
 
+def shell(profile, *command, cwd, env=None, **kw):
+    """A sandboxed launch with a command, to its end."""
+    return run(PROGRAM, "shell", profile, "--", *command, cwd=cwd, env=dict(ENV, **(env or {})), **kw)
+
+
+def raw(*argv, cwd, env=None, timeout=120, **kw):
+    """Like run(), with bytes in and out and any status."""
+    if "input" not in kw:
+        kw.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(argv, cwd=cwd, env=dict(ENV, **(env or {})), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, **kw)
+
+
+def at_once(jobs, most=4):
+    """Calls the functions, a few at a time; their results in order. The first exception comes out when all have ended."""
+    with ThreadPoolExecutor(most) as pool:
+        futures = [pool.submit(job) for job in jobs]
+    return [f.result() for f in futures]
+
+
+def tree(*roots):
+    """What lies there: path → type, mode and, of a file, its size."""
+    found = {}
+    for root in map(Path, roots):
+        for path in (root, *root.rglob("*")) if root.exists() else ():
+            try:
+                st = path.lstat()
+            except FileNotFoundError:
+                continue
+            found[str(path)] = (oct(st.st_mode), st.st_size if path.is_file() else None)
+    return found
+
+
 def wait_for(condition, timeout=15, what="the condition"):
     """The first true value of condition(), looked at every 20 ms."""
     deadline = time.monotonic() + timeout
@@ -240,8 +303,42 @@ def left_behind(profile, id, port=None):
     return found
 
 
+def traces(profile):
+    """Whatever exists of any launch of a profile, its supervisor included, as a list of lines."""
+    found = []
+    for p in Path("/proc").glob("[0-9]*"):
+        try:
+            if re.search("/claude-(sandbox-%s-[0-9a-f]{8}\\.scope|(sandbox|bridge)@%s[-.])" % (re.escape(profile), re.escape(profile)),
+                         (p / "cgroup").read_text()):
+                found.append("process %s %s" % (p.name, (p / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
+        except OSError:
+            pass
+    units = systemctl("list-units", "--all", "--plain", "--no-legend", "claude-sandbox-%s-????????.scope" % profile,
+                      "claude-sandbox@%s.*" % profile, "claude-bridge@%s-????????.*" % profile).stdout
+    found += ["unit " + line for line in units.splitlines()]
+    if LAUNCHES.is_dir():
+        found += ["file " + name for name in os.listdir(LAUNCHES) if re.fullmatch(
+            r"(\.new-)?%s(-[0-9a-f]{8}|\.sock)" % re.escape(profile), name)]
+    containers = run("podman", "ps", "--all", "--format={{.Names}}", "--filter", "label=claude-profile.profile=" + profile).stdout
+    found += ["container " + line for line in containers.splitlines()]
+    return found
+
+
+def assert_no_traces(profile, timeout=12):
+    rest = [None]
+
+    def none():
+        rest[:] = traces(profile)
+        return not rest
+    try:
+        wait_for(none, timeout, "the end of all of " + profile)
+    except AssertionError as e:
+        raise AssertionError("%s; left:\n%s" % (e, "\n".join(rest)))
+
+
 class Launch:
-    """A sandboxed launch that runs beside the test: `claude-profile shell <profile> -- <command>`."""
+    """A sandboxed launch that runs beside the test: `claude-profile shell <profile> -- <command>`. tty: True, or the terminal's
+    rows and columns."""
 
     def __init__(self, t, profile, *command, cwd, env=None, verb=("shell",), tty=False, wait=True):
         self.profile = profile
@@ -251,8 +348,10 @@ class Launch:
         self.errors = tempfile.TemporaryFile()
         if tty:
             self.master, slave = pty.openpty()
+            if tty is not True:
+                self.resize(*tty)
             self.process = subprocess.Popen(argv, cwd=cwd, env=dict(ENV, **(env or {})), stdin=slave, stdout=slave, stderr=slave,
-                                            start_new_session=True, preexec_fn=lambda: __import__("fcntl").ioctl(0, 0x540E, 0))
+                                            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
             os.close(slave)
             self.out = self.master
         else:
@@ -330,6 +429,9 @@ class Launch:
                 raise AssertionError("%r did not come (status %s); output %r, errors %s" %
                                      (what, self.process.poll(), self.output, self.stderr()))
             self.output += data
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def signal(self, number):
         os.kill(self.process.pid, number)
