@@ -10,8 +10,6 @@
 #include "basic/str.h"
 #include "launch/ssh-agents.h"
 
-#define PROBE_MAX 16
-
 enum {
         SSH_AGENTC_REQUEST_IDENTITIES = 11,
         SSH_AGENT_IDENTITIES_ANSWER = 12,
@@ -68,13 +66,15 @@ static bool probe_read(Probe *probe, AgentState *state) {
 
 void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t timeout_usec) {
         uint64_t deadline = now_usec() + timeout_usec;
-        struct pollfd pfds[PROBE_MAX];
-        Probe probes[PROBE_MAX];
+        struct pollfd pfds[SSH_AGENTS_PROBE_MAX];
+        Probe probes[SSH_AGENTS_PROBE_MAX];
         size_t open = 0;
 
-        n = MIN(n, (size_t) PROBE_MAX);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
                 states[i] = AGENT_DEAD;
+
+        n = MIN(n, (size_t) SSH_AGENTS_PROBE_MAX);
+        for (size_t i = 0; i < n; i++) {
                 probes[i] = (Probe) { .fd = agent_connect(paths[i]) };
                 pfds[i] = (struct pollfd) { .fd = probes[i].fd, .events = POLLIN };
                 open += probes[i].fd >= 0;

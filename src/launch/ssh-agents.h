@@ -9,6 +9,8 @@ typedef enum AgentState {
         AGENT_KEYS,
 } AgentState;
 
+#define SSH_AGENTS_PROBE_MAX 16
+
 /* Asks each ssh-agent socket for its keys, all at once, within `timeout_usec` in all (draft-ietf-sshm-ssh-agent:
- * SSH_AGENTC_REQUEST_IDENTITIES). */
+ * SSH_AGENTC_REQUEST_IDENTITIES). Those beyond SSH_AGENTS_PROBE_MAX are dead. */
 void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t timeout_usec);
