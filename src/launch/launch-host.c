@@ -194,8 +194,9 @@ static void check_directory(const LaunchRequest *request) {
                 return;
 
         if (here.st_dev == home.st_dev && here.st_ino == home.st_ino)
-                log_warning("This is your home directory: claude takes ~/.claude for the settings of a project "
-                            "here, and they outrank those of profile %s. Launch it in another directory.",
+                log_warning("This is your home directory: claude takes ~/.claude for the settings of a "
+                            "project here, and they outrank those of profile %s. Launch it in another "
+                            "directory.",
                                 request->profile->name);
 }
 
