@@ -8,6 +8,8 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 
+#define IO_READ_MIN (4 * KIB) /* most files that are read here are smaller */
+
 int io_write_all(int fd, const void *buf, size_t n) {
         const char *p = buf;
 
@@ -36,7 +38,8 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_n) {
                 ssize_t k;
                 int r;
 
-                r = grow(&buf, &allocated, n + 2, 1);
+                /* One byte for the NUL, and one at least to read: at the end of the file that finds nothing. */
+                r = grow(&buf, &allocated, MAX(n + 2, IO_READ_MIN), 1);
                 if (r < 0)
                         return r;
 
