@@ -2,6 +2,8 @@
 
 #include <grp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -12,6 +14,11 @@
 #include "basic/strv.h"
 #include "basic/wire.h"
 #include "guest/command.h"
+
+typedef struct Failure {
+        int error;        /* negative errno; 0: none */
+        const char *step; /* NULL: the program could not be run */
+} Failure;
 
 /* Whether there is such a file, wherever execvp() would look for it. */
 static bool program_exists(const char *name, char *const *environment) {
@@ -77,9 +84,9 @@ static void reset_signals(void) {
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int command_exec(const Command *c) {
-        int r;
-
+/* Runs in the memory of the parent, which waits: system calls only, and nothing is allocated or logged.
+ * Returns only on failure. */
+static void command_exec(const Command *c, volatile Failure *f) {
         /* SIGTTOU is blocked here, so that a background group may take the foreground. */
         (void) setpgid(0, 0);
         if (c->terminal)
@@ -87,37 +94,47 @@ static int command_exec(const Command *c) {
 
         (void) setrlimit(RLIMIT_NOFILE, &c->nofile);
 
-        r = become_user();
-        if (r < 0) {
-                (void) log_error(r, "Cannot become user %s", GUEST_USER);
-                return STATUS_ENTRY_FAILED;
-        }
+        f->step = "become the user of the sandbox";
+        f->error = become_user();
+        if (f->error < 0)
+                return;
 
-        r = fd_close_from(STDERR_FILENO + 1);
-        if (r < 0) {
-                (void) log_error(r, "Cannot close descriptors");
-                return STATUS_ENTRY_FAILED;
-        }
+        f->step = "close descriptors";
+        f->error = fd_close_from(STDERR_FILENO + 1);
+        if (f->error < 0)
+                return;
 
         reset_signals();
-
-        /* execvp() takes PATH from the environment of the process, not from the one that it passes on. */
-        environ = (char **) c->environment;
+        f->step = NULL;
         (void) execvp(c->argv[0], c->argv);
-        return report_not_run(c, -errno);
+        f->error = -errno;
 }
 
 int command_start(const Command *c, pid_t *ret) {
+        volatile Failure failure = {};
         pid_t pid;
 
-        pid = fork();
-        if (pid < 0)
-                return -errno;
-        if (pid == 0)
-                _exit(command_exec(c));
+        /* execvp() looks for the program in the PATH of this process, not in one that it passes on. */
+        environ = (char **) c->environment;
 
-        /* In the child, too: whoever comes first. A signal for the group must find it. */
-        (void) setpgid(pid, pid);
+        /* A copy of the page tables would make the start half as long again. The parent goes on when the child
+         * has become the command or has failed to. */
+        pid = vfork();
+        if (pid < 0)
+                return log_error(-errno, "Cannot start the command");
+        if (pid == 0) {
+                command_exec(c, &failure);
+                _exit(STATUS_ENTRY_FAILED);
+        }
+
+        /* The child gave up its privileges in our memory, which has closed our /proc to the host's user. */
+        (void) prctl(PR_SET_DUMPABLE, 1);
+
+        if (failure.error < 0) {
+                (void) waitpid(pid, NULL, 0);
+                return failure.step ? log_error(failure.error, "Cannot %s", failure.step)
+                                    : report_not_run(c, failure.error);
+        }
 
         *ret = pid;
         return 0;

@@ -24,6 +24,6 @@ typedef struct Command {
         struct rlimit nofile; /* as it was before the entry point raised its own */
 } Command;
 
-/* Starts it. Returns 0 or negative errno. A program that cannot be run is reported by the child, which then
- * ends with one of the statuses above. */
+/* Starts it, and changes this process's environment to the command's. Returns 0 when it runs, a status of
+ * those above when the program cannot be run, or negative errno; both have been said. */
 int command_start(const Command *c, pid_t *ret);

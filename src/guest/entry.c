@@ -196,8 +196,8 @@ static int start_and_serve(Entry *e) {
         command.terminal = take_terminal();
 
         r = command_start(&command, &pid);
-        if (r < 0)
-                return log_error(r, "Cannot start the command");
+        if (r != 0)
+                return r;
 
         r = supervise(&e->events, pid, command.terminal);
         return r < 0 ? log_error(r, "Cannot supervise the command") : r;

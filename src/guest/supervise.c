@@ -9,10 +9,14 @@
  * top of what the kernel has already said. The same signal twice at once counts once: what a shell sends to
  * a whole job reaches podman by itself and by way of the launcher.
  *
- * TERM and HUP are requests to end. A command that has not obeyed after nine seconds is killed, whoever asked.
+ * TERM and HUP are requests to end. A command that has not obeyed after nine seconds is killed, whoever
+ * asked.
  *
- * A command that is stopped would stay so: there is no shell above it. It is continued, and is given the
- * terminal back if it was stopped for want of that. */
+ * A command that is stopped would stay so: there is no shell above it. It is continued, with its group, and
+ * is given the terminal back if it was stopped for want of that. (That needs a group that may be stopped at
+ * all, hence one in our session: in a session of its own the kernel would drop SIGTSTP, and a program that
+ * sends it to itself, as readline does, would wait for a SIGCONT that never comes.) Not seen is a child that
+ * stops while the command does not. */
 
 #include <dirent.h>
 #include <fcntl.h>
