@@ -66,6 +66,7 @@ typedef struct Run {
         const GuestRunOptions *options;
         RunState state;
         bool taken_over;
+        bool left;           /* something that could not be cleared away */
         sd_event *event;
         pid_t podman;
         int status;          /* of podman, as waitid() has it */
@@ -345,8 +346,10 @@ static void run_clean_up(Run *run) {
 
         (void) cgroup_kill(o->guest_cgroup_fd);
         r = cgroup_wait_empty(o->guest_cgroup_fd, EMPTY_USEC);
-        if (r < 0)
-                (void) log_error(r, "Some of the sandbox's processes do not end");
+        if (r < 0) {
+                run->left = true;
+                (void) log_error(r, "Some of the sandbox's processes do not end; the supervisor goes on");
+        }
 
         if (lost && run->state != RUN_KILLED) {
                 log_warning("podman ended before its container did; the sandbox is ended.");
@@ -355,8 +358,10 @@ static void run_clean_up(Run *run) {
         if (!lost && !run->by_signal && run->state != RUN_KILLED)
                 return;
         r = podman_remove_launch(o->podman, o->plan->id);
-        if (r < 0)
+        if (r < 0) {
+                run->left = true;
                 (void) log_error(r, "Cannot remove the container %s; the supervisor tries again", o->plan->container);
+        }
 }
 
 static int run_loop(Run *run) {
@@ -389,7 +394,7 @@ static int run_loop(Run *run) {
         return run->error;
 }
 
-int guest_run(const GuestRunOptions *options, int *ret_status) {
+int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
         Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF };
         int r;
 
@@ -404,6 +409,7 @@ int guest_run(const GuestRunOptions *options, int *ret_status) {
                 *ret_status = run.status;
         }
 
+        *ret_left = run.left;
         (void) sd_bus_detach_event(options->bus);
         (void) sd_event_unref(run.event);
         fd_close(run.inotify_fd);

@@ -20,8 +20,9 @@ typedef struct GuestRunOptions {
 } GuestRunOptions;
 
 /* Runs the guest. Returns 0 with the exit status for the caller in `*ret_status` (128 + n for a signal), or negative errno, having
- * said what is wrong. No process of the guest is left, and no container, when it returns. */
-int guest_run(const GuestRunOptions *options, int *ret_status);
+ * said what is wrong. No process of the guest is left, and no container, when it returns; else `*ret_left` is set, in both
+ * cases, and the supervisor has to do it. */
+int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left);
 
 /* Holds back the signals that guest_run() handles. Called before a launch leaves its first trace: what comes before guest_run() is
  * obeyed there, after everything has been undone. 0 or negative errno. */

@@ -44,6 +44,7 @@ typedef struct Launch {
         int guest_cgroup_fd;
         int native_fd;
         uint16_t port;
+        bool left;         /* the supervisor is to clear away: to it this launch just breaks off */
         uint64_t begin_usec;
         uint64_t jobs_usec; /* spent on the manager's two jobs */
 } Launch;
@@ -207,14 +208,14 @@ static int prepare(Launch *l) {
 }
 
 static void launch_end(Launch *l, int status) {
-        if (l->dir_fd >= 0) {
+        if (l->dir_fd >= 0 && !l->left) {
                 int r;
 
                 r = rm_rf_at(l->base_fd, path_last(l->plan->launch_path));
                 if (r < 0)
                         (void) log_error(r, "Cannot remove %s", l->plan->launch_path);
         }
-        supervisor_line_close(&l->supervisor, status);
+        supervisor_line_close(&l->supervisor, l->left ? -1 : status);
 
         fd_close(l->base_fd);
         fd_close(l->dir_fd);
@@ -248,7 +249,7 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
                 r = guest_run(&(GuestRunOptions) {
                                 .plan = l.plan, .podman = &l.podman, .bus = l.bus, .launch_fd = l.dir_fd,
                                 .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.port },
-                                &status);
+                                &status, &l.left);
         terminal_restore(&terminal);
         launch_end(&l, status);
         if (r < 0)

@@ -55,7 +55,7 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 }
 
 void supervisor_line_close(SupervisorLine *l, int status) {
-        if (l->fd >= 0)
+        if (l->fd >= 0 && status >= 0)
                 supervisor_done(l->fd, status);
 
         l->source = sd_event_source_disable_unref(l->source);

@@ -22,5 +22,5 @@ int supervisor_line_open(SupervisorLine *l, const Plan *p);
 /* Watches the line on `event`, and connects anew when it breaks. 0 or negative errno. */
 int supervisor_line_watch(SupervisorLine *l, sd_event *event);
 
-/* Says that the launch ended with `status`, and closes. */
+/* Says that the launch ended with `status`, and closes. A negative one: says nothing, so that the supervisor clears away. */
 void supervisor_line_close(SupervisorLine *l, int status);
