@@ -56,8 +56,9 @@ int forward_list_parse(const char *text, ForwardList *list) {
 }
 
 void forward_list_done(ForwardList *list) {
-        while (list->n > 0)
-                free(TAKE_PTR(list->items[--list->n].path));
+        for (size_t i = 0; i < list->n; i++)
+                free(list->items[i].path);
+        *list = (ForwardList) {};
 }
 
 const Forward *forward_list_find(const ForwardList *list, ServiceKind kind) {
