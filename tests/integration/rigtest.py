@@ -246,10 +246,11 @@ def wait_for(condition, timeout=15, what="the condition"):
     deadline = time.monotonic() + timeout
     pause = threading.Event()
     while True:
+        last = time.monotonic() >= deadline  # looking may take long itself: the last look begins at the deadline, not before
         value = condition()
         if value:
             return value
-        if time.monotonic() >= deadline:
+        if last:
             raise AssertionError("%s did not come within %s s" % (what, timeout))
         pause.wait(0.02)
 
