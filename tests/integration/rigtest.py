@@ -259,6 +259,14 @@ def systemctl(*argv, **kw):
     return run("systemctl", "--user", *argv, **kw)
 
 
+def assert_units_verify():
+    """What systemd-analyze says of the installed units. A template that binds to a scope can never resolve, hence no recursion."""
+    units = sorted(str(p) for p in Path("/usr/lib/systemd/user").glob("claude-*"))
+    assert len(units) >= 3, units
+    p = run("systemd-analyze", "--user", "verify", "--recursive-errors=no", *units)
+    assert not (p.stdout + p.stderr).strip(), p.stdout + p.stderr
+
+
 def unit_property(unit, name):
     return systemctl("show", "--property", name, "--value", unit).stdout.strip()
 

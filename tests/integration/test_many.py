@@ -20,6 +20,11 @@ def supervisor_starts(profile, since):
     return [e for e in entries if e.get("JOB_TYPE") == "start" and e.get("JOB_RESULT") == "done"]
 
 
+@test("systemd-analyze finds nothing wrong with the installed units")
+def _(t):
+    assert_units_verify()
+
+
 @test("50 launches in a row: each starts in a delegated scope with a supervisor, and nothing is left")
 def _(t):
     profile = "t-row"
