@@ -73,7 +73,6 @@ static unsigned count_entries(const char *path) {
 
 static void test_sizes(void **state) {
         static const size_t sizes[] = { 0, 1, 4096, 65537, BIG };
-        _cleanup_close_ int dir = open_directory(scratch);
         mode_t old;
 
         scratch_mkdir("sizes");

@@ -51,7 +51,7 @@ static void assert_refused(const char *root, const char *why) {
         assert_one_message(text, why);
 }
 
-static void put(const char *name, const char *format, ...) {
+_printf_(2, 3) static void put(const char *name, const char *format, ...) {
         char text[4096];
         va_list ap;
 
@@ -258,7 +258,7 @@ static void test_worktree_pointers(void **state) {
         assert_refused("ptr/wt", "does not name it back");
         put("ptr/r/.git/worktrees/wt/gitdir", "\n");
         assert_refused("ptr/wt", "does not name it back");
-        put("ptr/r/.git/worktrees/wt/gitdir", "");
+        put("ptr/r/.git/worktrees/wt/gitdir", "%s", "");
         assert_refused("ptr/wt", "does not name it back");
         assert_int_equal(unlink(in_scratch("ptr/r/.git/worktrees/wt/gitdir")), 0);
         assert_refused("ptr/wt", "does not name it back");
@@ -297,17 +297,19 @@ static void test_commondir_in_repository(void **state) {
 }
 
 static void test_core_worktree(void **state) {
-        static const char *const spellings[] = {
-                "[core]\n\tworktree = %s\n",
-                "[CORE]\n\tWorkTree=%s\n",
-                "[core] WORKTREE = \"%s\"\n",
-                "[core]\n\tbare = false\n[user]\n\tname = x\n[core]\n\tworktree = %s ; comment\n",
-                "[core]\n\tworktree = %s # comment\n",
-                "; x\n# worktree = /x\n[core] ; c\n\tworktree = %s",
-                "[core]\n\tworktree = \\\n%s\n",
-                "[core]\r\n\tworktree = %s\r\n",
-                "\xef\xbb\xbf[core]\n\tworktree = %s\n",
-                "[core]\n\tworktree = .\n\tworktree = %s\n",
+        static const struct {
+                const char *before, *after;
+        } spellings[] = {
+                { "[core]\n\tworktree = ", "\n" },
+                { "[CORE]\n\tWorkTree=", "\n" },
+                { "[core] WORKTREE = \"", "\"\n" },
+                { "[core]\n\tbare = false\n[user]\n\tname = x\n[core]\n\tworktree = ", " ; comment\n" },
+                { "[core]\n\tworktree = ", " # comment\n" },
+                { "; x\n# worktree = /x\n[core] ; c\n\tworktree = ", "" },
+                { "[core]\n\tworktree = \\\n", "\n" },
+                { "[core]\r\n\tworktree = ", "\r\n" },
+                { "\xef\xbb\xbf[core]\n\tworktree = ", "\n" },
+                { "[core]\n\tworktree = .\n\tworktree = ", "\n" },
         };
         static const char *const places[] = { "config", "config.worktree" };
 
@@ -320,20 +322,20 @@ static void test_core_worktree(void **state) {
                         (void) snprintf(name, sizeof(name), "cw/r/.git/%s", places[k]);
                         /* The other file is harmless. */
                         put("cw/r/.git/config", "[core]\n\trepositoryformatversion = 0\n");
-                        put("cw/r/.git/config.worktree", "");
+                        put("cw/r/.git/config.worktree", "%s", "");
 
-                        put(name, spellings[i], in_scratch("cw/r"));
+                        put(name, "%s%s%s", spellings[i].before, in_scratch("cw/r"), spellings[i].after);
                         assert_found("cw/r", NULL);
-                        put(name, spellings[i], in_scratch("cw/elsewhere"));
+                        put(name, "%s%s%s", spellings[i].before, in_scratch("cw/elsewhere"), spellings[i].after);
                         assert_refused("cw/r", "cw/elsewhere, which is another place");
-                        put(name, spellings[i], "../../elsewhere");
+                        put(name, "%s%s%s", spellings[i].before, "../../elsewhere", spellings[i].after);
                         assert_refused("cw/r", "another place");
-                        put(name, spellings[i], "/nonexistent");
+                        put(name, "%s%s%s", spellings[i].before, "/nonexistent", spellings[i].after);
                         assert_refused("cw/r", "/nonexistent, which is another place");
                 }
 
         /* No value, an empty one; what git says of "~" is not asked. */
-        put("cw/r/.git/config.worktree", "");
+        put("cw/r/.git/config.worktree", "%s", "");
         put("cw/r/.git/config", "[core]\n\tworktree\n");
         assert_refused("cw/r", "another place");
         put("cw/r/.git/config", "[core]\n\tworktree =\n");

@@ -18,7 +18,7 @@
 #define UNIT_NAME_MAX 255
 
 static const char *const profiles[] = { "work", "Work", "my-team", "my_team", "mx2dteam", "a.b", "a-b", "a", "b", "a-", "a--b", "a.", "con", "0", "9-9",
-        "claude-sandbox", "a-" ID };
+        "claude-sandbox", "a-0123abcd" };
 
 static void test_exact(void **state) {
         _cleanup_launch_units_ LaunchUnits u = { 0 };
