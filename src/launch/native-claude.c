@@ -11,29 +11,10 @@
 #include "basic/fd.h"
 #include "basic/path.h"
 #include "basic/str.h"
-#include "basic/strv.h"
+#include "launch/find-program.h"
 #include "launch/native-claude.h"
 #include "shared/clone-file.h"
 #include "shared/mkdir.h"
-
-/* The first executable of that name in PATH, or the path itself when it has a slash. */
-static char *find_program(const char *name) {
-        _cleanup_strv_ char **dirs = NULL;
-
-        if (strchr(name, '/'))
-                return realpath(name, NULL);
-        if (strv_split(getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin", ':', &dirs) < 0)
-                return NULL;
-
-        STRV_FOREACH(d, dirs) {
-                _cleanup_free_ char *full = path_join(*d, name);
-
-                if (full && access(full, X_OK) >= 0)
-                        return realpath(full, NULL);
-        }
-
-        return NULL;
-}
 
 static bool version_is_plausible(const char *s) {
         return s[0] >= '0' && s[0] <= '9' && strlen(s) < 64 &&
@@ -41,12 +22,16 @@ static bool version_is_plausible(const char *s) {
 }
 
 int native_claude_find(const Dirs *dirs, const Settings *settings, NativeClaude *ret) {
-        _cleanup_free_ char *real = NULL, *parent = NULL;
+        _cleanup_free_ char *program = NULL, *passed_over = NULL, *real = NULL, *parent = NULL;
         NativeClaude c = { 0 };
         const char *version;
-        struct stat st;
+        int r;
 
-        real = find_program(settings->claude_bin);
+        /* The one that a host launch would run. */
+        r = find_program(settings->claude_bin, FIND_NOT_OURSELVES, &program, &passed_over);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        real = realpath(program, NULL);
         if (!real)
                 return 0;
 
@@ -54,8 +39,7 @@ int native_claude_find(const Dirs *dirs, const Settings *settings, NativeClaude 
         parent = strndup(real, (size_t) (version - real));
         if (!parent)
                 return -ENOMEM;
-        if (!str_has_suffix(parent, "/claude/versions/") || !version_is_plausible(version) ||
-                        stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+        if (!str_has_suffix(parent, "/claude/versions/") || !version_is_plausible(version))
                 return 0;
 
         c.version = strdup(version);

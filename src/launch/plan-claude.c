@@ -69,14 +69,17 @@ static int add_profile_environment(Plan *p) {
 }
 
 static int add_native_claude(Plan *p) {
+        _cleanup_free_ char *source = NULL;
         int r;
 
         r = native_claude_find(p->request->dirs, p->request->settings, &p->native);
         if (r == 0)
                 return 0;
-        if (r > 0)
-                r = plan_add_mount(p, MOUNT_BIND, p->native.copy, GUEST_NATIVE_CLAUDE, MOUNT_READ_ONLY | MOUNT_RELABEL,
-                                "copy of the host's claude");
+        source = r > 0 ? plan_resolve(p->native.copy) : NULL;
+        if (!source)
+                return log_oom();
+
+        r = plan_add_mount(p, MOUNT_BIND, source, GUEST_NATIVE_CLAUDE, MOUNT_READ_ONLY | MOUNT_RELABEL, "copy of the host's claude");
         if (r >= 0)
                 r = strv_add(&p->guest_env, "DISABLE_AUTOUPDATER=1");
 

@@ -50,14 +50,15 @@ static int add_known_hosts(Plan *p) {
 }
 
 static int add_ssh_directory(Plan *p) {
-        _cleanup_free_ char *source = NULL;
+        _cleanup_free_ char *path = NULL, *source = NULL;
         int r;
 
-        r = asprintf_to(&source, "%s/profiles/%s/ssh", p->request->dirs->data, p->request->profile->name);
-        if (r >= 0)
+        r = asprintf_to(&path, "%s/profiles/%s/ssh", p->request->dirs->data, p->request->profile->name);
+        source = r >= 0 ? plan_resolve(path) : NULL;
+        if (source)
                 r = plan_add_mount(p, MOUNT_BIND, source, GUEST_HOME "/.ssh", MOUNT_RELABEL, "the profile's own ~/.ssh, kept");
 
-        return r < 0 ? log_oom() : 0;
+        return r < 0 || !source ? log_oom() : 0;
 }
 
 static void candidate_add(Candidates *c, char *path) {

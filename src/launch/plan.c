@@ -24,8 +24,30 @@
 #include "launch/guest-program.h"
 #include "launch/plan.h"
 
+char *plan_resolve(const char *path) {
+        size_t n = strlen(path);
+
+        while (n > 0) {
+                _cleanup_free_ char *head = strndup(path, n), *real = NULL;
+
+                if (!head)
+                        return NULL;
+                real = realpath(head, NULL);
+                if (real)
+                        return path[n] == '\0' ? TAKE_PTR(real) : path_join(real, path + n + 1);
+
+                while (n > 0 && path[n - 1] != '/')
+                        n--;
+                while (n > 0 && path[n - 1] == '/')
+                        n--;
+        }
+
+        return strdup(path);
+}
+
 int plan_new(const LaunchRequest *request, Plan **ret) {
         unsigned char id[LAUNCH_ID_LENGTH / 2];
+        _cleanup_free_ char *runtime = NULL;
         _cleanup_plan_ Plan *p = NULL;
         const char *name = request->profile->name;
         int r;
@@ -40,9 +62,10 @@ int plan_new(const LaunchRequest *request, Plan **ret) {
                 return log_error(r, "Cannot get random bytes");
         hex_encode(id, sizeof(id), p->id);
 
-        if (launch_units_make(name, p->id, &p->units) < 0 ||
+        runtime = request->dirs->runtime ? plan_resolve(request->dirs->runtime) : strdup("");
+        if (!runtime || launch_units_make(name, p->id, &p->units) < 0 ||
                         asprintf_to(&p->container, "claude-%s-%s", name, p->id) < 0 ||
-                        asprintf_to(&p->launch_path, "%s/%s-%s", request->dirs->runtime, name, p->id) < 0)
+                        asprintf_to(&p->launch_path, "%s/%s-%s", runtime, name, p->id) < 0)
                 return log_oom();
 
         p->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
@@ -161,12 +184,17 @@ static int add_launch_subdir(Plan *p, const char *name, const char *target, cons
 }
 
 int plan_mounts(Plan *p) {
+        _cleanup_free_ char *guest_bin = NULL, *profile = NULL;
         const MountFlags shared = MOUNT_RELABEL;
         int r;
 
-        r = guest_program_directory(p->request->dirs, GUEST_PROGRAM_INSTALLED, &p->guest_bin);
+        r = guest_program_directory(p->request->dirs, GUEST_PROGRAM_INSTALLED, &guest_bin);
         if (r < 0)
                 return log_error(r, "Cannot use the guest program " GUEST_PROGRAM_INSTALLED);
+        p->guest_bin = plan_resolve(guest_bin);
+        profile = plan_resolve(p->request->profile->path);
+        if (!p->guest_bin || !profile)
+                return log_oom();
 
         r = plan_add_mount(p, MOUNT_TMPFS, NULL, GUEST_RUN, 0, "the guest program's own files");
         if (r >= 0)
@@ -179,7 +207,7 @@ int plan_mounts(Plan *p) {
         if (r >= 0 && p->git_common)
                 r = plan_add_mount(p, MOUNT_BIND, p->git_common, p->git_common, shared, "git common directory");
         if (r >= 0)
-                r = plan_add_mount(p, MOUNT_BIND, p->request->profile->path, GUEST_CLAUDE_DIR, shared, "profile");
+                r = plan_add_mount(p, MOUNT_BIND, profile, GUEST_CLAUDE_DIR, shared, "profile");
 
         return r < 0 ? log_oom() : 0;
 }

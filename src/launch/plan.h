@@ -74,6 +74,10 @@ Plan *plan_free(Plan *p);
 DEFINE_CLEANUP(Plan *, plan_free);
 #define _cleanup_plan_ _cleanup_(plan_freep)
 
+/* `path` with its links resolved, as far as it exists, which is how a mount's source must be given: the home directory, or the
+ * profiles, may be reached through one. Only for places that no guest can write. NULL when out of memory. */
+char *plan_resolve(const char *path);
+
 /* Adding to a plan: 0 or -ENOMEM. plan_add_file() owns `data` from entry on. plan_add_copy() plans a file of the launch
  * directory and mounts it read-only at `target`. */
 int plan_add_mount(Plan *p, MountKind kind, const char *source, const char *target, MountFlags flags, const char *why);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What runs in the guest, and with which variables. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "basic/alloc.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "scratch.h"
+#include "launch-stage.h"
+#include "messages.h"
+
+#define SKIP "--dangerously-skip-permissions"
+
+static Plan *plan(char *const *args, bool shell) {
+        Plan *p;
+
+        stage.request.args = args;
+        stage.request.shell = shell;
+        p = stage_plan();
+        messages_begin();
+        assert_int_equal(plan_claude(p), 0);
+        assert_string_equal(messages_end(), "");
+        return p;
+}
+
+static void assert_command(const Plan *p, const char *const *expected) {
+        size_t n = 0;
+
+        for (; expected[n]; n++) {
+                assert_non_null(p->command[n]);
+                assert_string_equal(p->command[n], expected[n]);
+        }
+        assert_null(p->command[n]);
+}
+
+static const PlanFile *find_file(const Plan *p, const char *name) {
+        for (size_t i = 0; i < p->n_files; i++)
+                if (streq(p->files[i].name, name))
+                        return &p->files[i];
+
+        fail_msg("no file %s is planned", name);
+        return NULL;
+}
+
+#define ARGS(...) ((char *const[]) { __VA_ARGS__, NULL })
+#define EXPECTED(...) ((const char *const[]) { __VA_ARGS__, NULL })
+#define A(s) ((char *) (s))
+
+static void test_command(void **state) {
+        static const struct {
+                char *args[5];
+                const char *expected[7];
+        } rows[] = {
+                { { NULL }, { "claude", SKIP } },
+                { { A("-p"), A("hello") }, { "claude", SKIP, "-p", "hello" } },
+                /* As it is, any byte. */
+                { { A(""), A("a b"), A("\"'\n"), A("$x") }, { "claude", SKIP, "", "a b", "\"'\n", "$x" } },
+                { { A(SKIP) }, { "claude", SKIP } },
+                { { A("-p"), A("--permission-mode"), A("plan") }, { "claude", "-p", "--permission-mode", "plan" } },
+                { { A("--permission-mode=plan") }, { "claude", "--permission-mode=plan" } },
+                { { A("--permission-modes") }, { "claude", SKIP, "--permission-modes" } },
+                /* Behind "--" it is an argument; ours stands before it. */
+                { { A("mcp"), A("add"), A("--"), A("--permission-mode") }, { "claude", SKIP, "mcp", "add", "--", "--permission-mode" } },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_plan_ Plan *p = plan(rows[i].args, false);
+
+                assert_command(p, rows[i].expected);
+        }
+
+        stage.settings.skip_permissions = false;
+        {
+                _cleanup_plan_ Plan *p = plan(ARGS(A("x")), false);
+
+                assert_command(p, EXPECTED("claude", "x"));
+        }
+        stage.settings.skip_permissions = true;
+}
+
+static void test_shell(void **state) {
+        _cleanup_plan_ Plan *command = plan(ARGS(A("ls"), A("--permission-mode")), true), *shell = plan(ARGS(NULL), true);
+
+        assert_command(command, EXPECTED("ls", "--permission-mode"));
+        assert_string_equal(shell->command[0], "/bin/sh");
+}
+
+/* The file that the guest reads: strings one behind the other, any byte but NUL in each, none of it in podman's arguments. */
+static void test_files(void **state) {
+        static const char expected_command[] = "claude\0" SKIP "\0\0a\nb\0", expected_environment[] = "TOKEN=s3cret\0MULTI=l1\nl2\0EMPTY=\0";
+        _cleanup_plan_ Plan *p = NULL;
+        const PlanFile *f;
+
+        scratch_puts("home/.claude-profiles/" STAGE_PROFILE "/.env", "TOKEN=s3cret\nMULTI=\"l1\\nl2\"\nEMPTY=\n");
+        p = plan(ARGS(A(""), A("a\nb")), false);
+
+        f = find_file(p, "guest/command");
+        assert_int_equal(f->size, sizeof(expected_command) - 1);
+        assert_memory_equal(f->data, expected_command, f->size);
+        f = find_file(p, "guest/environment");
+        assert_int_equal(f->size, sizeof(expected_environment) - 1);
+        assert_memory_equal(f->data, expected_environment, f->size);
+
+        STRV_FOREACH(e, p->guest_env)
+                assert_null(strstr(*e, "s3cret"));
+        assert_int_equal(unlink(in_scratch("home/.claude-profiles/" STAGE_PROFILE "/.env")), 0);
+}
+
+static void test_environment(void **state) {
+        _cleanup_plan_ Plan *p = NULL, *bare = NULL;
+
+        (void) setenv("TERM", "xterm-256color", 1);
+        (void) setenv("COLORTERM", "truecolor", 1);
+        (void) setenv("ANTHROPIC_API_KEY", "secret", 1);
+        p = plan(ARGS(NULL), false);
+        assert_int_equal(strv_length(p->guest_env), 3);
+        assert_string_equal(strv_env_get(p->guest_env, "CLAUDE_CONFIG_DIR"), "/home/appuser/.claude");
+        assert_string_equal(strv_env_get(p->guest_env, "TERM"), "xterm-256color");
+        assert_string_equal(strv_env_get(p->guest_env, "COLORTERM"), "truecolor");
+        assert_int_equal(strv_length(p->environment), 0);
+
+        (void) setenv("TERM", "", 1);
+        (void) unsetenv("COLORTERM");
+        bare = plan(ARGS(NULL), false);
+        assert_int_equal(strv_length(bare->guest_env), 1);
+}
+
+static void test_broken_env_file(void **state) {
+        _cleanup_plan_ Plan *p = NULL;
+        int r;
+
+        scratch_puts("home/.claude-profiles/" STAGE_PROFILE "/.env", "TOKEN=\"s3cret\n");
+        stage.request.args = ARGS(NULL);
+        p = stage_plan();
+        messages_begin();
+        r = plan_claude(p);
+        assert_true(r < 0);
+        {
+                const char *text = messages_end();
+
+                assert_one_message(text, "/.env");
+                assert_null(strstr(text, "s3cret"));
+        }
+        assert_int_equal(unlink(in_scratch("home/.claude-profiles/" STAGE_PROFILE "/.env")), 0);
+}
+
+static void test_native_claude(void **state) {
+        _cleanup_plan_ Plan *p = NULL;
+
+        make_path("home/.local/share/claude/versions");
+        scratch_puts("home/.local/share/claude/versions/1.2.3", "x");
+        assert_int_equal(chmod(in_scratch("home/.local/share/claude/versions/1.2.3"), 0755), 0);
+        (void) snprintf(stage.claude, sizeof(stage.claude), "%s", in_scratch("home/.local/share/claude/versions/1.2.3"));
+
+        p = plan(ARGS(NULL), false);
+        assert_int_equal(p->n_mounts, 1);
+        assert_string_equal(p->mounts[0].source, in_scratch("home/.local/share/claude-profile/claude/1.2.3"));
+        assert_string_equal(p->mounts[0].target, "/opt/claude-host/claude");
+        assert_int_equal(p->mounts[0].flags, MOUNT_READ_ONLY | MOUNT_RELABEL);
+        assert_string_equal(strv_env_get(p->guest_env, "DISABLE_AUTOUPDATER"), "1");
+        /* A plan changes nothing. */
+        assert_int_equal(access(in_scratch("home/.local/share/claude-profile"), F_OK), -1);
+}
+
+static int setup(void **state) {
+        if (scratch_make(state) < 0)
+                return -1;
+        stage_make();
+        make_path("empty");
+        (void) setenv("PATH", in_scratch("empty"), 1);
+        (void) unsetenv("TERM");
+        (void) unsetenv("COLORTERM");
+        return 0;
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_command),
+                cmocka_unit_test(test_shell),
+                cmocka_unit_test(test_files),
+                cmocka_unit_test(test_environment),
+                cmocka_unit_test(test_broken_env_file),
+                cmocka_unit_test(test_native_claude),
+        };
+
+        return cmocka_run_group_tests(tests, setup, scratch_remove);
+}
