@@ -426,6 +426,10 @@ int relay_dispatch(Relay *r, int fd, uint32_t revents) {
         return relay_watch(r);
 }
 
+bool relay_is_stalled(const Relay *r) {
+        return flow_is_loaded(&r->flows[RELAY_A]) || flow_is_loaded(&r->flows[RELAY_B]);
+}
+
 /* A TCP socket that is closed with bytes unread resets its connection, and the peer may lose a reply that it
  * has not read yet. Where nobody wants those bytes any more, they are read away first. */
 static void end_discard(Relay *r, RelaySide side) {

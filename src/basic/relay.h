@@ -91,6 +91,9 @@ int relay_start(Relay *r);
 /* Does what the events on one of its descriptors allow. Returns like relay_start(). */
 int relay_dispatch(Relay *r, int fd, uint32_t revents);
 
+/* Whether something was read that its destination does not take at present. */
+bool relay_is_stalled(const Relay *r);
+
 /* Ends every watch, closes every descriptor, frees what is left over. Allowed at any time after
  * relay_init(), and twice. */
 void relay_done(Relay *r);

@@ -10,13 +10,11 @@
 #include "bridge/accept.h"
 #include "bridge/client.h"
 
-#define BATCH_MAX 16 /* connections in one turn of the loop */
-#define EXHAUSTED_USEC \
-        (100 * USEC_PER_MSEC) /* until the next try when descriptors or memory are used up \
-                               */
+#define BATCH_MAX 16                         /* connections in one turn of the loop */
+#define EXHAUSTED_USEC (100 * USEC_PER_MSEC) /* until the next try when descriptors are used up */
 
 int accept_prepare(int listen_fd, struct sockaddr_in *ret) {
-        const int yes = 1, seconds = DEFER_SECONDS;
+        const int yes = 1, seconds = DEFER_SECONDS, window = WINDOW_MAX, buffer = SEND_BUFFER;
         struct sockaddr_in address = {};
         socklen_t n = sizeof(address);
         int r;
@@ -33,6 +31,12 @@ int accept_prepare(int listen_fd, struct sockaddr_in *ret) {
 
         /* What is accepted inherits it: messages go out at once. */
         if (setsockopt(listen_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) < 0)
+                return -errno;
+
+        /* So is what the kernel may hold for each: left to itself it takes up to tens of MiB when nobody
+         * reads. The window is clamped and not the buffer, which would be set to less than bulk needs. */
+        if (setsockopt(listen_fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof(window)) < 0 ||
+                        setsockopt(listen_fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0)
                 return -errno;
 
         /* A client speaks first, so a connection without a byte has nothing to say: the kernel keeps it to

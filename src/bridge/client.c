@@ -93,9 +93,8 @@ static Client *client_of_relay(Relay *r) {
 
 static void client_relay_said(Client *c, int r) {
         if (r == 0)
-                return;
-
-        if (r < 0)
+                manager_note_stalled(c->manager, c, relay_is_stalled(&c->relay));
+        else if (r < 0)
                 client_end(c, OUTCOME_OUT_OF_RESOURCES);
         else if (c->relay.flows[RELAY_A].error < 0 || c->relay.flows[RELAY_B].error < 0)
                 client_end(c, OUTCOME_BROKEN_OFF);
@@ -247,8 +246,7 @@ static void client_refuse_name(Client *c, const Handshake *h, Outcome outcome) {
 
 /* How long ago the connection was made, as far as that can still be told. It was accepted now, but may have
  * waited in the kernel: until its first byte (the kernel measures that as the round trip of the first
- * packet), or until it was clear that none would come (then it has no measure), and after that in the queue.
- */
+ * packet) or until it was clear that none would come (then it has no measure), then in the queue. */
 static uint64_t connection_age(int fd) {
         struct tcp_info info = {};
         socklen_t n = sizeof(info);

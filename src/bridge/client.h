@@ -30,6 +30,7 @@ struct Client {
         sd_event_source *sources[_RELAY_SIDE_MAX];
         sd_event_source *retry_timer;
         uint64_t retry_usec;
+        uint64_t stalled_since; /* 0: its relay is not stalled */
         Relay relay;
 };
 

@@ -52,8 +52,7 @@ static int parse_error(const char *p, size_t n) {
         return e.error < 0 ? e.error : -EBADMSG;
 }
 
-/* The kernel looks among the listening sockets when it finds no connection; that one's answer names no peer.
- */
+/* The kernel looks among the listening sockets when it finds no connection; those name no peer. */
 static bool is_same_connection(const struct inet_diag_sockid *id, const DiagPair *pair) {
         const struct inet_diag_sockid wanted = diag_id(pair);
 

@@ -18,7 +18,7 @@
  *   report.c     one entry in the journal says how it ended
  *
  * Everything that comes in is hostile, and so is its amount: 64 connections may wait with an incomplete
- * line, 4,096 may be open, nothing is queued but what one read may take, the journal gets so many entries a
+ * line, 4,096 may be open, 256 of them may hold bytes that nobody takes, the journal gets so many entries a
  * second and no more, and nothing ever blocks. What cannot be done from in here, starting the gpg-agent, the
  * supervisor is asked for (starter.c). */
 

@@ -72,6 +72,7 @@ void manager_remove(Manager *m, Client *c) {
         if (c->next)
                 c->next->previous = c->previous;
 
+        manager_note_stalled(m, c, false);
         if (c->list == &m->waiting)
                 m->n_waiting--;
         else
@@ -79,6 +80,26 @@ void manager_remove(Manager *m, Client *c) {
         c->list = NULL;
 
         accept_resume(m);
+}
+
+void manager_note_stalled(Manager *m, Client *c, bool stalled) {
+        Client *longest = c;
+
+        if (stalled == (c->stalled_since > 0))
+                return;
+
+        c->stalled_since = stalled ? now_usec() : 0;
+        if (!stalled) {
+                m->n_stalled--;
+                return;
+        }
+        if (++m->n_stalled <= STALLED_MAX)
+                return;
+
+        for (Client *i = m->open; i; i = i->next)
+                if (i->stalled_since > 0 && i->stalled_since < longest->stalled_since)
+                        longest = i;
+        client_end(longest, OUTCOME_STALLED);
 }
 
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {

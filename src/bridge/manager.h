@@ -14,7 +14,10 @@
 #define WAITING_MAX 64                     /* connections whose first line is not complete */
 #define WAITING_USEC (250 * USEC_PER_MSEC) /* so long each may stay even when all these places are taken */
 
-#define DEFER_SECONDS 1 /* so long a connection without a byte stays in the kernel */
+#define STALLED_MAX 256      /* relays with bytes that nobody takes; of more, the longest stalled one ends */
+#define WINDOW_MAX (1 * MIB) /* what a client may send to one that is so */
+#define SEND_BUFFER (208 * KIB) /* what may wait for a client: the kernel doubles it */
+#define DEFER_SECONDS 1         /* so long a connection without a byte stays in the kernel */
 
 /* For each relay two sockets, and what else there is: pipes, places before the handshake, and a handful. */
 #define DESCRIPTORS_MAX (2 * RELAYS_MAX + 2 * PIPE_POOL_MAX + 2 * WAITING_MAX + 64)
@@ -39,6 +42,7 @@ typedef struct Manager {
         sd_event_source *deadline_timer;
         Client *open;
         size_t n_open;
+        size_t n_stalled;
         char line[WIRE_LINE_MAX]; /* what is being read; a client keeps a copy of an incomplete one */
 } Manager;
 
@@ -62,3 +66,6 @@ int manager_run(Manager *m);
 void manager_add_waiting(Manager *m, Client *c);
 void manager_add_open(Manager *m, Client *c);
 void manager_remove(Manager *m, Client *c);
+
+/* Notes whether the client's relay is stalled. When there are too many it ends another one. */
+void manager_note_stalled(Manager *m, Client *c, bool stalled);

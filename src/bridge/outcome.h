@@ -10,6 +10,7 @@ typedef enum Outcome {
         OUTCOME_SERVED,
         OUTCOME_BROKEN_OFF,   /* served, until one of the ends failed */
         OUTCOME_LAUNCH_ENDED, /* served, until the bridge was stopped */
+        OUTCOME_STALLED,      /* served, until too many were waiting for somebody to read */
 
         OUTCOME_FOREIGN_UID,
         _OUTCOME_REFUSED_FIRST = OUTCOME_FOREIGN_UID,

@@ -4,6 +4,6 @@
 #include "basic/macro.h"
 
 /* Connects to a stream socket of the file system without waiting. Returns a non-blocking descriptor or
- * negative errno; -EAGAIN when the other side's queue is full, of which the kernel never says when it ends.
+ * negative errno; -EAGAIN when the other side's queue is full, and the kernel never says when it has room.
  */
 int unix_connect(const char *path);

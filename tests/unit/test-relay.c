@@ -302,8 +302,7 @@ static void test_reader_that_never_reads(void **state) {
 static void test_broken_reader_wakes_nobody(void **state) {
         Rig rig;
 
-        /* The backend takes no more but goes on sending: its peer learns nothing, and it is not asked again.
-         */
+        /* The backend takes no more but goes on sending: it is not asked again. */
         rig_init_usual(&rig);
         assert_int_equal(shutdown(rig.b, SHUT_RD), 0);
         send_text(rig.a, "into the void");
@@ -360,8 +359,7 @@ static void test_client_that_vanishes_while_its_flow_stands(void **state) {
         int a, relay_a, b, relay_b;
         Rig rig;
 
-        /* Both Unix: the client's flow is stuck behind a backend that does not read, and the client is gone.
-         */
+        /* Both Unix: the client's flow is stuck behind a backend that does not read, the client has gone. */
         unix_pair(&a, &relay_a);
         unix_pair(&b, &relay_b);
         rig_init(&rig, a, RELAY_SOCKET(relay_a), b, RELAY_SOCKET(relay_b));
