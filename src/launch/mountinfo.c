@@ -6,6 +6,7 @@
 #include "basic/alloc.h"
 #include "basic/fd.h"
 #include "basic/io.h"
+#include "basic/parse.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/mountinfo.h"
@@ -42,6 +43,7 @@ static bool has_option(const char *options, const char *wanted) {
 static int parse_line(char *line, MountInfo *ret) {
         char *fields[6], *save = NULL, *separator;
         MountInfo m;
+        int end = 0;
 
         separator = strstr(line, " - ");
         if (!separator)
@@ -56,9 +58,8 @@ static int parse_line(char *line, MountInfo *ret) {
                         return -EBADMSG;
         }
 
-        m.id = strtoull(fields[0], NULL, 10);
-        m.parent = strtoull(fields[1], NULL, 10);
-        if (sscanf(fields[2], "%u:%u", &m.major, &m.minor) != 2)
+        if (parse_uint(fields[0], 0, UINT64_MAX, &m.id) < 0 || parse_uint(fields[1], 0, UINT64_MAX, &m.parent) < 0 ||
+                        sscanf(fields[2], "%u:%u%n", &m.major, &m.minor, &end) != 2 || fields[2][end] != '\0')
                 return -EBADMSG;
         m.root = fields[3];
         m.mount_point = fields[4];
