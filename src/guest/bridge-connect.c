@@ -30,7 +30,7 @@ enum {
 };
 
 typedef struct Session {
-        Relay relay; /* RELAY_A: standard input and output, RELAY_B: the bridge; first, see session_watch() */
+        Relay relay; /* RELAY_A: standard input and output, RELAY_B: the bridge; first: session_watch() */
         Events events;
         EventSource sources[_SOURCE_MAX];
         uint32_t always[_SOURCE_MAX]; /* wanted of what epoll refuses (a file, /dev/null): always ready */

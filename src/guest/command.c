@@ -117,8 +117,8 @@ int command_start(const Command *c, pid_t *ret) {
         /* execvp() looks for the program in the PATH of this process, not in one that it passes on. */
         environ = (char **) c->environment;
 
-        /* A copy of the page tables would make the start half as long again. The parent goes on when the child
-         * has become the command or has failed to. */
+        /* A copy of the page tables would make the start half as long again. The parent goes on when the
+         * child has become the command or has failed to. */
         pid = vfork();
         if (pid < 0)
                 return log_error(-errno, "Cannot start the command");

@@ -4,21 +4,23 @@
  *
  * The entry point is the first process of a sandbox: PID 1 of the container, or under a microVM's init a
  * child of that. It starts as root, of the sandbox's own user namespace or virtual machine, and does what
- * needs root; the command never is root, because claude refuses to be turned loose as root, and it is not
- * PID 1, because that would ignore SIGTERM.
+ * needs root. The command never is root, because claude refuses to be turned loose as root, and never PID 1,
+ * because that would ignore SIGTERM.
  *
- *   wait      for the file `go`. The launcher makes it appear when it has compared the mounts with its plan;
- * nothing is read before. That the file is opened tells the launcher that from now on failures are the
- * guest's. load      environment, command, bridge and public keys from the launch directory prepare   user
- * database, home directory, the link to the host's claude, GnuPG; the way to the bridge in a file that only
- * the guest's user can read, since a token in the environment would end up in transcripts bind      every
- * forwarded socket, before the command can look for one. GUEST_RUN, where the ssh-agents' sockets are, is
- * made private to the guest's user start     the command, as the guest's user, with descriptors 0 to 2, in
- * the foreground of the terminal if there is one serve     signals, the dead and the sockets, in one event
- * loop, until the command ends; its status is ours
+ * - Wait for the file `go`. The launcher makes it appear when it has compared the mounts with its plan;
+ *   nothing is read before. That the file is opened tells the launcher that failures are now the guest's.
+ * - Load environment, command, bridge and public keys from the launch directory.
+ * - Prepare the user database, the home directory with the link to the host's claude, and GnuPG. The way to
+ *   the bridge goes to a file that only the guest's user can read: a token in the environment would end up
+ *   in transcripts.
+ * - Bind every forwarded socket, before the command can look for one. GUEST_RUN, where those of the
+ *   ssh-agents are, has been made private to the guest's user.
+ * - Start the command, as the guest's user, with descriptors 0 to 2, in the foreground of the terminal if
+ *   there is one.
+ * - Serve signals, the dead and the sockets, in one event loop, until the command ends. Its status is ours.
  *
- * A failure up to `bind` that leaves the sandbox usable is said in one line, and the launch goes on.
- * Otherwise the status is STATUS_ENTRY_FAILED. */
+ * What fails before the start and leaves the sandbox usable is said in one line, and the launch goes on.
+ * After any other failure of our own the status is STATUS_ENTRY_FAILED. */
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -18,8 +18,10 @@
 #define GPG_KEYS_MAX (64 * MIB)
 
 /* The launch directory may lie on the other side of a microVM, where inotify does not see what the host
- * does. */
-#define GO_POLL_USEC (2 * USEC_PER_MSEC)
+ * does: the file is looked for again and again, eagerly while the launcher is expected to be at it. */
+#define GO_EAGER_USEC (50 * USEC_PER_MSEC)
+#define GO_EAGER_PAUSE_NSEC 500000
+#define GO_PAUSE_NSEC 2000000
 #define GO_TIMEOUT_USEC (60 * USEC_PER_SEC)
 
 int nul_list_parse(const char *buf, size_t n, char ***ret) {
@@ -57,8 +59,7 @@ static int try_go(int dir_fd) {
 }
 
 int launch_wait_for_go(int dir_fd) {
-        static const struct timespec pause = { .tv_nsec = GO_POLL_USEC * 1000 };
-        uint64_t until = now_usec() + GO_TIMEOUT_USEC;
+        uint64_t since = now_usec();
         sigset_t ending;
 
         sigemptyset(&ending);
@@ -68,13 +69,17 @@ int launch_wait_for_go(int dir_fd) {
         sigaddset(&ending, SIGQUIT);
 
         for (;;) {
+                struct timespec pause = { .tv_nsec = GO_PAUSE_NSEC };
+                uint64_t waited = now_usec() - since;
                 int r, sig;
 
                 r = try_go(dir_fd);
                 if (r != -ENOENT)
                         return r;
-                if (now_usec() >= until)
+                if (waited >= GO_TIMEOUT_USEC)
                         return -ETIMEDOUT;
+                if (waited < GO_EAGER_USEC)
+                        pause.tv_nsec = GO_EAGER_PAUSE_NSEC;
 
                 sig = sigtimedwait(&ending, NULL, &pause);
                 if (sig > 0)

@@ -60,12 +60,18 @@ void supervise_block_signals(void) {
         (void) signal(SIGPIPE, SIG_IGN);
 }
 
+/* To the command and its group; to the command alone when it has left that. */
+static void command_signal(const Supervision *s, int sig) {
+        if (kill(-s->command, sig) < 0 && errno == ESRCH)
+                (void) kill(s->command, sig);
+}
+
 static void command_stopped(const Supervision *s, int sig) {
         if (s->terminal && (sig == SIGTTIN || sig == SIGTTOU))
                 (void) tcsetpgrp(STDIN_FILENO, s->command);
 
         log_debug("The command was stopped by %s; continuing it.", sigdescr_np(sig));
-        (void) kill(-s->command, SIGCONT);
+        command_signal(s, SIGCONT);
 }
 
 static int status_of(int wait_status) {
@@ -106,12 +112,12 @@ static void signal_arrived(Supervision *s, int sig) {
                 return;
         if (sig == SIGALRM) {
                 log_notice("The command did not end within %d s of being asked and is killed.", END_SECONDS);
-                (void) kill(-s->command, SIGKILL);
+                command_signal(s, SIGKILL);
                 return;
         }
 
         if (!is_repetition(s, sig))
-                (void) kill(-s->command, sig);
+                command_signal(s, sig);
         if ((sig == SIGTERM || sig == SIGHUP) && !s->asked) {
                 s->asked = true;
                 (void) alarm(END_SECONDS);
