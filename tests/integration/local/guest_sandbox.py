@@ -301,7 +301,7 @@ class Sandbox:
 
 
 def read_all(client):
-    data = b""
+    pieces = []
     while more := client.recv(65536):
-        data += more
-    return data
+        pieces.append(more)
+    return b"".join(pieces)
