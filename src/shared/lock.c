@@ -10,7 +10,8 @@
 #include "shared/lock.h"
 #include "shared/mkdir.h"
 
-#define WAIT_USEC (2 * USEC_PER_SEC)
+/* Many may be waiting in turn on a busy machine; a stopped process must not hold others up for ever. */
+#define WAIT_USEC (10 * USEC_PER_SEC)
 #define RETRY_USEC (10 * USEC_PER_MSEC)
 
 static int lock_bounded(int fd, int operation) {

@@ -16,7 +16,7 @@ import tempfile
 import termios
 import time
 
-PATIENCE = 20  # seconds: a bound for what never takes one
+PATIENCE = 60  # seconds: a bound for what never takes one
 
 # Writes down what it was started with, and ends as its first argument says.
 CLAUDE = """#!%s -IS

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The commands that make, show, change and remove profiles, on pipes as scripts call them."""
 
+import concurrent.futures
+import fcntl
 import json
 import os
 import subprocess
 import sys
-import threading
 
 import tap
 from profiles_home import Home
@@ -298,11 +299,8 @@ def test_env_in_place():
         os.close(keep)
 
         # Twenty at once: no change is lost, none is half.
-        threads = [threading.Thread(target=h.good, args=("env", "work", "--set", f"K{i}={i}")) for i in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            assert set(pool.map(lambda i: h.good("env", "work", "--set", f"K{i}={i}"), range(20))) == {""}
         assert sorted(h.good("env", "work").split()) == sorted(["A=3"] + [f"K{i}={i}" for i in range(20)])
         assert sorted(os.listdir(path.parent)) == [".env"]
 
@@ -401,14 +399,15 @@ while os.getppid() == int(sys.argv[2]):
 
 def test_lock_is_bounded():
     """a command that keeps the lock stops the others for moments only, with a message"""
-    import fcntl
     with Home(PROGRAM) as h:
         h.good("add", "work")
         h.good("env", "work", "--set", "A=1")
         fd = os.open(h.data / "lock", os.O_RDWR)
         fcntl.flock(fd, fcntl.LOCK_EX)
-        for call in (["env", "work", "--set", "A=2"], ["sandbox", "work", "--on"], ["remove", "work", "-y"], ["work"]):
-            h.bad(*call, says=["another claude-profile".capitalize(), "lock"])
+        calls = (["env", "work", "--set", "A=2"], ["sandbox", "work", "--on"], ["remove", "work", "-y"], ["work"])
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for message in pool.map(lambda call: h.bad(*call, says=["lock"]), calls):
+                assert message.startswith("claude-profile: Another claude-profile is changing profiles")
         os.close(fd)
         assert not h.was_launched() and h.good("env", "work") == "A=1\n"
 
