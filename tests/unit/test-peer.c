@@ -11,7 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 
 #include <cmocka.h>
 
@@ -146,6 +149,77 @@ static void test_stale_answers(void **state) {
         fd_close(ours);
 }
 
+/* What the kernel would answer about a peer, on a socket of the test's own in place of the kernel's. */
+static PeerVerdict forged_verdict(
+                uint32_t uid, uint32_t inode, bool with_cgroup, uint64_t cgroup, Peer *ret) {
+        const struct sockaddr_in theirs = { .sin_family = AF_INET, .sin_port = 1 },
+                                 ours = { .sin_family = AF_INET };
+        struct {
+                struct nlmsghdr header;
+                struct inet_diag_msg msg;
+                struct rtattr attribute;
+                uint8_t value[8];
+        } answer = {
+                .header = { .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_seq = 1 },
+                .msg = { .idiag_family = AF_INET, .idiag_state = 1, .idiag_uid = uid, .idiag_inode = inode },
+                .attribute = { .rta_len = 12, .rta_type = INET_DIAG_CGROUP_ID },
+        };
+        _cleanup_peer_check_ PeerCheck *c = NULL;
+        _cleanup_close_ int kernel = -EBADF;
+        int fds[2];
+
+        answer.msg.id.idiag_sport = theirs.sin_port;
+        answer.header.nlmsg_len = with_cgroup ? sizeof(answer) : offsetof(__typeof__(answer), attribute);
+        memcpy(answer.value, &cgroup, sizeof(cgroup));
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
+        kernel = fds[0];
+        assert_int_equal(peer_check_new(fds[1], ours, own_cgroup, &c), 0);
+        assert_int_equal(send(kernel, &answer, answer.header.nlmsg_len, 0), answer.header.nlmsg_len);
+        return peer_check(c, theirs, ret);
+}
+
+static void test_verdicts(void **state) {
+        const uint32_t me = getuid();
+        Peer p;
+
+        assert_int_equal(forged_verdict(me + 1, 99, true, 1, &p), PEER_FOREIGN_UID);
+        assert_int_equal(p.uid, me + 1);
+        assert_int_equal(p.cgroup_id, 1);
+        assert_int_equal(forged_verdict(me, 99, true, UINT64_MAX, &p), PEER_FOREIGN_CGROUP);
+        assert_int_equal(p.uid, me);
+
+        /* An old kernel: the user must do. */
+        assert_int_equal(forged_verdict(me, 99, false, 0, &p), PEER_OURS_BY_UID);
+        assert_int_equal(p.cgroup_id, 0);
+        assert_int_equal(forged_verdict(me + 1, 99, false, 0, &p), PEER_FOREIGN_UID);
+
+        /* Held by nobody: root is not let in, nor is anybody else. */
+        assert_int_equal(forged_verdict(me, 0, true, 1, &p), PEER_GONE);
+        assert_int_equal(p.uid, UID_UNKNOWN);
+        assert_int_equal(forged_verdict(0, 0, false, 0, &p), PEER_GONE);
+}
+
+/* The kernel does not answer at all, or does not take the question. */
+static void test_no_answer(void **state) {
+        const struct sockaddr_in any = { .sin_family = AF_INET };
+        _cleanup_peer_check_ PeerCheck *c = NULL, *closed = NULL;
+        _cleanup_close_ int kernel = -EBADF;
+        int fds[2];
+        Peer p;
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
+        kernel = fds[0];
+        assert_int_equal(peer_check_new(fds[1], any, own_cgroup, &c), 0);
+        assert_int_equal(peer_check(c, any, &p), PEER_UNKNOWN);
+        assert_int_equal(p.uid, UID_UNKNOWN);
+
+        kernel = fd_close(kernel);
+        assert_int_equal(peer_check(c, any, &p), PEER_UNKNOWN);
+        assert_int_equal(peer_check_new(-EBADF, any, own_cgroup, &closed), 0);
+        assert_int_equal(peer_check(closed, any, &p), PEER_UNKNOWN);
+}
+
 static bool can_run(void) {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int diag = diag_open();
@@ -173,6 +247,8 @@ int main(void) {
                 cmocka_unit_test(test_listening_socket_is_not_the_peer),
                 cmocka_unit_test(test_name),
                 cmocka_unit_test(test_stale_answers),
+                cmocka_unit_test(test_verdicts),
+                cmocka_unit_test(test_no_answer),
         };
 
         if (!can_run())
