@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,13 @@ int fd_close_from(int first) {
                 return -errno;
 
         return 0;
+}
+
+bool fd_peer_is_this_user(int fd) {
+        struct ucred peer;
+        socklen_t n = sizeof(peer);
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) >= 0 && peer.uid == geteuid();
 }
 
 int fd_fill_stdio(void) {

@@ -20,6 +20,10 @@ int fd_set_cloexec(int fd, bool cloexec);
 /* Closes every descriptor from `first` on. Returns 0 or negative errno. */
 int fd_close_from(int first);
 
+/* Whether the other end of a connected Unix socket was made by this user: a path may have been taken over by another since its
+ * maker died. */
+bool fd_peer_is_this_user(int fd);
+
 /* Puts /dev/null where standard input, output or error is closed, so that no later open lands there. Returns 0 or
  * negative errno. */
 int fd_fill_stdio(void);

@@ -116,10 +116,13 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
 static void on_agent_started(void *userdata, bool ok) {
         Manager *m = userdata;
 
-        for (Client *c = m->open, *next; c; c = next) {
-                next = c->next;
-                client_agent_started(c, ok);
-        }
+        /* Each may end itself and others: begin anew until none waits any more. */
+        for (Client *c = m->open; c;)
+                if (c->state == CLIENT_STARTING) {
+                        client_agent_started(c, ok);
+                        c = m->open;
+                } else
+                        c = c->next;
 }
 
 /* Making and running */

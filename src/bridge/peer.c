@@ -20,6 +20,7 @@
  * Whether a control group lies in the scope is looked up once for each and remembered, either way: an id is
  * not used twice, and a control group cannot move to another parent. */
 
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -170,6 +171,11 @@ static bool cgroup_is_inside(PeerCheck *c, uint64_t id) {
         return r > 0;
 }
 
+/* Other states belong to another connection with the same two addresses: ours was closed since, and somebody makes a new one. */
+static bool state_is_connected(uint8_t state) {
+        return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2;
+}
+
 PeerVerdict peer_check(PeerCheck *c, struct sockaddr_in theirs, Peer *ret) {
         const DiagPair pair = { .theirs = theirs, .ours = c->ours };
         DiagAnswer answer;
@@ -178,7 +184,7 @@ PeerVerdict peer_check(PeerCheck *c, struct sockaddr_in theirs, Peer *ret) {
         *ret = (Peer) { .uid = UID_UNKNOWN };
 
         r = ask(c, &pair, &answer);
-        if (r == -ENOENT || (r >= 0 && answer.inode == 0))
+        if (r == -ENOENT || (r >= 0 && (answer.inode == 0 || !state_is_connected(answer.state))))
                 return PEER_GONE;
         if (r < 0) {
                 log_debug("Cannot ask for a peer: %s.", strerror(-r));

@@ -29,6 +29,8 @@ int unix_connect(const char *path) {
                 return -errno;
         if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
                 return -errno;
+        if (!fd_peer_is_this_user(fd))
+                return -ECONNREFUSED;
 
         return TAKE_FD(fd);
 }

@@ -197,6 +197,7 @@ static int check_worktree(const char *git_dir, int git_fd, const char *dot_git, 
 
 static int follow_git_file(const char *work_root, int root_fd, const char *dot_git, char **ret_outside) {
         _cleanup_free_ char *pointer = NULL, *git_dir = NULL, *common = NULL, *shown = NULL, *shown_dir = NULL;
+        struct stat st;
         _cleanup_close_ int git_fd = -EBADF;
         const char *target;
         int r, here;
@@ -217,8 +218,10 @@ static int follow_git_file(const char *work_root, int root_fd, const char *dot_g
                 return log_error(-errno, "The git directory that %s names does not exist. Repair it (git worktree repair).", shown);
         shown_dir = str_escape(git_dir);
         git_fd = open(git_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (git_fd < 0 || !shown_dir)
+        if (git_fd < 0 || !shown_dir || fstat(git_fd, &st) < 0)
                 return log_error(-errno, "Cannot open the git directory %s", shown_dir ?: "?");
+        if (st.st_uid != geteuid())
+                return log_error(-EPERM, "The git directory %s belongs to another user; it is not mounted.", shown_dir);
 
         here = check_core_worktree(git_dir, git_fd, work_root);
         if (here < 0)

@@ -73,6 +73,12 @@ static int add_native_claude(Plan *p) {
         int r;
 
         r = native_claude_find(p->request->dirs, p->request->settings, &p->native);
+        /* A link in PATH may lead to where guests write. */
+        if (r > 0 && (path_is_within(p->native.source, p->work_root) ||
+                        path_is_within(p->native.source, p->request->settings->profiles_base))) {
+                native_claude_clear(&p->native);
+                r = 0;
+        }
         if (r == 0)
                 return 0;
         source = r > 0 ? plan_resolve(p->native.copy) : NULL;

@@ -18,6 +18,7 @@
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/git-dir.h"
+#include "launch/host-path.h"
 #include "launch/plan.h"
 
 typedef enum Reach {
@@ -119,6 +120,15 @@ static int check_allowed(const Plan *p, const char *root, const char *what) {
                         streq(what, "work root") ? ", or name this one in CLAUDE_PROFILE_SANDBOX_ALLOW_ROOT" : "");
 }
 
+/* Somebody else's `.git` above the project would make the work root as large as they like (as git itself found out,
+ * CVE-2022-24765). */
+static bool warn_foreign(const char *git) {
+        _cleanup_free_ char *shown = str_escape(git);
+
+        log_warning("%s belongs to another user and is ignored.", shown ?: "A .git");
+        return false;
+}
+
 static int find_root(Plan *p) {
         _cleanup_free_ char *dir = NULL;
 
@@ -133,7 +143,7 @@ static int find_root(Plan *p) {
 
                 if (!git)
                         return log_oom();
-                if (lstat(git, &st) >= 0) {
+                if (lstat(git, &st) >= 0 && (st.st_uid == geteuid() || warn_foreign(git))) {
                         p->work_root = TAKE_PTR(dir);
                         return 0;
                 }
@@ -160,6 +170,14 @@ static int check_expressible(const char *path, const char *what) {
                         "configuration cannot hold. Rename it.", what, shown ?: "?");
 }
 
+/* From here on programs are looked up, and an earlier guest may have left some in node_modules/.bin and the like. */
+static int restrict_path(const Plan *p) {
+        _cleanup_free_ char *base = realpath(p->request->settings->profiles_base, NULL);
+        const char *const places[] = { p->work_root, base, p->request->settings->profiles_base, p->request->dirs->data };
+
+        return host_path_restrict(places, ELEMENTSOF(places)) < 0 ? log_oom() : 0;
+}
+
 int plan_work_root(Plan *p) {
         int r;
 
@@ -176,6 +194,8 @@ int plan_work_root(Plan *p) {
                 r = find_root(p);
         if (r >= 0)
                 r = check_allowed(p, p->work_root, "work root");
+        if (r >= 0)
+                r = restrict_path(p);
         if (r >= 0)
                 r = git_dir_find(p->work_root, &p->git_common);
         if (r >= 0 && p->git_common) {

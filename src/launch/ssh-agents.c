@@ -39,7 +39,7 @@ static int agent_connect(const char *path) {
 
         /* A full backlog is EAGAIN here: an agent that does not accept is as good as dead. */
         if (connect(fd, (struct sockaddr *) &sa, sizeof(sa)) < 0 ||
-                        send(fd, request, sizeof(request), MSG_NOSIGNAL) != (ssize_t) sizeof(request))
+                        !fd_peer_is_this_user(fd) || send(fd, request, sizeof(request), MSG_NOSIGNAL) != (ssize_t) sizeof(request))
                 return fd_close(fd);
 
         return fd;

@@ -56,5 +56,5 @@ bool unix_socket_answers(const char *path) {
         (void) stpcpy(sa.sun_path, path);
 
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        return fd >= 0 && connect(fd, (struct sockaddr *) &sa, sizeof(sa)) >= 0;
+        return fd >= 0 && connect(fd, (struct sockaddr *) &sa, sizeof(sa)) >= 0 && fd_peer_is_this_user(fd);
 }

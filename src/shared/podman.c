@@ -108,13 +108,26 @@ static int run(const PodmanAccess *a, char *const *argv, char **ret_output) {
                         .timeout_usec = PODMAN_TIMEOUT_USEC, .output_max = OUTPUT_MAX }, ret_output, NULL);
 }
 
-int podman_remove_launch(const PodmanAccess *a, const char *id) {
+/* By name and labels together: an image committed from a sandbox hands its labels down to containers that are not ours. */
+static int add_filters(char ***argv, const char *profile, const char *id) {
+        int r;
+
+        r = strv_addf(argv, "--filter=label=" LABEL_LAUNCH "=%s", id);
+        if (r >= 0)
+                r = strv_addf(argv, "--filter=label=" LABEL_PROFILE "=%s", profile);
+        if (r >= 0)
+                r = strv_addf(argv, "--filter=name=^claude-%s-%s$", profile, id);
+
+        return r;
+}
+
+int podman_remove_launch(const PodmanAccess *a, const char *profile, const char *id) {
         _cleanup_strv_ char **argv = NULL;
         int r;
 
-        r = strv_add_many(&argv, a->program, "rm", "--force", "--time=0", "--volumes", "--filter", NULL);
+        r = strv_add_many(&argv, a->program, "rm", "--force", "--time=0", "--volumes", NULL);
         if (r >= 0)
-                r = strv_addf(&argv, "label=" LABEL_LAUNCH "=%s", id);
+                r = add_filters(&argv, profile, id);
         if (r < 0)
                 return r;
 

@@ -22,8 +22,8 @@ int podman_access_read(int dir_fd, PodmanAccess *ret);
 void podman_access_clear(PodmanAccess *a);
 #define _cleanup_podman_access_ _cleanup_(podman_access_clear)
 
-/* Removes the container of the launch, by its label, and makes sure that it is gone. 0 or negative errno. */
-int podman_remove_launch(const PodmanAccess *a, const char *id);
+/* Removes the container of the launch, by its labels and name, and makes sure that it is gone. 0 or negative errno. */
+int podman_remove_launch(const PodmanAccess *a, const char *profile, const char *id);
 
 /* The launch ids of all containers of a profile, running or not. The caller frees. 0 or negative errno. */
 int podman_list_launches(const PodmanAccess *a, const char *profile, char ***ret);

@@ -95,7 +95,7 @@ int sweep_launch(const Dirs *dirs, const char *name) {
                 if (r == -ENOENT)
                         r = default_access(dirs, profile, &podman);
                 if (r >= 0)
-                        r = podman_remove_launch(&podman, id);
+                        r = podman_remove_launch(&podman, profile, id);
                 if (r < 0 && r != -ENOENT)
                         (void) log_error(r, "Cannot remove the container of launch %s", id);
         }
@@ -132,7 +132,7 @@ int sweep_containers(const Dirs *dirs, const char *profile) {
                         continue;
 
                 log_notice("Removing the container that launch %s left behind.", *id);
-                (void) podman_remove_launch(&podman, *id);
+                (void) podman_remove_launch(&podman, profile, *id);
         }
 
         return EXIT_SUCCESS;

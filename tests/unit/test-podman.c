@@ -116,14 +116,16 @@ static void test_access_garbage(void **state) {
         assert_int_equal(unlinkat(fd, LAUNCH_FILE_CLEANUP, 0), 0);
 }
 
-#define RM "rm --force --time=0 --volumes --filter label=claude-profile.launch=" ID "\n"
+#define RM                                                                                                    \
+        "rm --force --time=0 --volumes --filter=label=claude-profile.launch=" ID                              \
+        " --filter=label=claude-profile.profile=a.b --filter=name=^claude-a.b-" ID "$\n"
 
 static void test_remove(void **state) {
         _cleanup_free_ char *where = NULL;
         PodmanAccess a;
 
         a = stand_in("exit 0");
-        assert_int_equal(podman_remove_launch(&a, ID), 0);
+        assert_int_equal(podman_remove_launch(&a, "a.b", ID), 0);
         assert_log(RM);
 
         /* From a directory that is always there. */
@@ -132,15 +134,15 @@ static void test_remove(void **state) {
 
         /* The first one after a dead conmon fails. */
         a = stand_in("echo x >>\"$S/count\"; [ \"$(wc -l <\"$S/count\")\" -ge 2 ]");
-        assert_int_equal(podman_remove_launch(&a, ID), 0);
+        assert_int_equal(podman_remove_launch(&a, "a.b", ID), 0);
         assert_log(RM RM);
 
         a = stand_in("exit 125");
-        assert_int_equal(podman_remove_launch(&a, ID), -EBUSY);
+        assert_int_equal(podman_remove_launch(&a, "a.b", ID), -EBUSY);
         assert_log(RM RM RM);
 
         a.program = (char *) "/nonexistent/podman";
-        assert_int_equal(podman_remove_launch(&a, ID), -ENOENT);
+        assert_int_equal(podman_remove_launch(&a, "a.b", ID), -ENOENT);
 }
 
 static void test_list(void **state) {
