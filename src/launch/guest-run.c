@@ -175,8 +175,8 @@ static int read_pid(const Run *run, const char *name, pid_t *ret) {
         return 0;
 }
 
-/* The container's pid is written before its mounts are made, so the comparison is repeated until it holds or time is up: the
- * guest waits. */
+/* The container's pid is written before its mounts are made, so the comparison is repeated until it holds, or the guest program,
+ * which waits, shows that the mounts are all there. */
 static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
         _cleanup_free_ char *why = NULL;
         Run *run = userdata;
@@ -192,7 +192,7 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
                         run_set_state(run, RUN_WAITING);
                         return 0;
                 }
-        } else if (usec < run->check_deadline && (r == -EPERM || r == -ENOENT)) {
+        } else if (usec < run->check_deadline && (r == -EAGAIN || r == -ENOENT)) {
                 (void) sd_event_source_set_time(s, usec + CHECK_INTERVAL_USEC);
                 return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
         }
@@ -357,7 +357,7 @@ static void run_clean_up(Run *run) {
         }
         if (!lost && !run->by_signal && run->state != RUN_KILLED)
                 return;
-        r = podman_remove_launch(o->podman, o->plan->id);
+        r = podman_remove_launch(o->podman, o->plan->request->profile->name, o->plan->id);
         if (r < 0) {
                 run->left = true;
                 (void) log_error(r, "Cannot remove the container %s; the supervisor tries again", o->plan->container);

@@ -18,6 +18,7 @@
 #include "launch/launch-units.h"
 
 #define SCOPE_STOP_USEC (10 * USEC_PER_SEC)
+#define ABANDON_USEC (2 * USEC_PER_SEC)
 #define PORT_TRIES 10
 #define BACKLOG 4096
 
@@ -164,6 +165,20 @@ int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup) {
 
         *ret_cgroup = TAKE_PTR(cgroup);
         return 0;
+}
+
+void scope_abandon(sd_bus *bus, const Plan *p) {
+        _cleanup_bus_message_ sd_bus_message *m = NULL;
+        int r;
+
+        /* Answered when the stop is queued: by then the start is over, with this process inside, or cancelled. */
+        r = sd_bus_message_new_method_call(bus, &m, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "StopUnit");
+        if (r >= 0)
+                r = sd_bus_message_append(m, "ss", p->units.scope, "replace");
+        if (r >= 0)
+                r = sd_bus_call(bus, m, ABANDON_USEC, NULL, NULL);
+        if (r < 0)
+                log_debug("Cannot stop the scope %s: %s", p->units.scope, strerror(-r));
 }
 
 /* A number that is free now. Somebody may take it before the manager listens; then the start fails, and another is tried: only

@@ -14,6 +14,9 @@
 int scope_request(sd_bus *bus, const Plan *p, Job *job);
 int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup);
 
+/* For a launch that ends between the two: a scope that gets its process when that has just ended would stay for good. */
+void scope_abandon(sd_bus *bus, const Plan *p);
+
 /* Starts the socket unit on a free port of 127.0.0.1, which the manager listens on from then. Returns 0 or negative errno,
  * having said why. */
 int bridge_socket_start(sd_bus *bus, const Plan *p, uint16_t *ret_port);

@@ -6,10 +6,13 @@
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
+#include "basic/io.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/mount-check.h"
 #include "launch/mountinfo.h"
+
+#define COMM_LENGTH 15 /* the kernel cuts a process's name */
 
 /* Where `source` lies in its file system, in the terms of mountinfo: the mount it is on, and its path from that file system's
  * root. */
@@ -73,10 +76,24 @@ static int check_one(const MountTable *own, const MountTable *guest, const Mount
         return 0;
 }
 
+/* The runtime makes the mounts and then becomes the guest program, which waits for the go: then the table is final. Under krun it
+ * becomes the virtual machine's monitor instead. */
+static bool guest_program_runs(pid_t container) {
+        _cleanup_free_ char *comm = NULL;
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/%d/comm", (int) container);
+        return io_read_file_at(AT_FDCWD, path, 64, &comm, NULL) >= 0 && strncmp(comm, path_last(GUEST_PROGRAM), COMM_LENGTH) == 0;
+}
+
 int mounts_check(const Plan *p, pid_t container, char **ret_why) {
         _cleanup_mount_table_ MountTable own = { 0 }, guest = { 0 };
+        const bool final = guest_program_runs(container); /* looked at before the table is */
         char path[64];
         int r;
+
+        if (!final && p->request->settings->isolation != ISOLATION_KRUN)
+                return -EAGAIN;
 
         (void) snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int) container);
         r = mount_table_read(path, &guest);
@@ -96,8 +113,8 @@ int mounts_check(const Plan *p, pid_t container, char **ret_why) {
                         return r;
 
                 shown = str_escape(p->mounts[i].target);
-                (void) asprintf_to(ret_why, "The mount of the %s at %s is not as planned: %s.", p->mounts[i].why, shown ?: "?", fault);
-                return r;
+                (void) asprintf_to(ret_why, "The mount at %s (%s) is not as planned: %s.", shown ?: "?", p->mounts[i].why, fault);
+                return final ? r : -EAGAIN;
         }
 
         return 0;

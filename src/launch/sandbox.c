@@ -37,7 +37,8 @@ typedef struct Launch {
         sd_bus *bus;
         Job scope_job;
         PodmanAccess podman;
-        char *cgroup;      /* of the scope */
+        bool scope_asked;
+        char *cgroup;      /* of the scope, once it is there */
         int base_fd;       /* all launch directories */
         int dir_fd;        /* this one, locked */
         SupervisorLine supervisor;
@@ -123,6 +124,7 @@ static int plan_and_enter(Launch *l) {
         if (r < 0)
                 return log_error(r, "Cannot ask the user manager for the scope %s", p->units.scope);
 
+        l->scope_asked = true;
         r = plan_ssh(p);
         if (r >= 0)
                 r = plan_mounts(p);
@@ -216,6 +218,9 @@ static void launch_end(Launch *l, int status) {
                         (void) log_error(r, "Cannot remove %s", l->plan->launch_path);
         }
         supervisor_line_close(&l->supervisor, l->left ? -1 : status);
+
+        if (l->scope_asked && !l->cgroup)
+                scope_abandon(l->bus, l->plan);
 
         fd_close(l->base_fd);
         fd_close(l->dir_fd);

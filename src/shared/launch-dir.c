@@ -100,8 +100,10 @@ static int create_once(int base_fd, const char *unborn, const char *name) {
         fd = lock_directory(base_fd, unborn, LOCK_EX);
         if (fd == -EBUSY || fd == -ENOENT)
                 return -EAGAIN;
-        if (fd < 0)
+        if (fd < 0) {
+                (void) unlinkat(base_fd, unborn, AT_REMOVEDIR);
                 return fd;
+        }
 
         if (renameat2(base_fd, unborn, base_fd, name, RENAME_NOREPLACE) < 0) {
                 int r = errno == ENOENT ? -EAGAIN : -errno;

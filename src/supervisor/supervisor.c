@@ -177,6 +177,9 @@ int supervisor_run(Supervisor *s) {
 
         /* After READY=1: the launch that started us waits for it. Its own directory is locked, so it is no remain. */
         (void) worker_sweep_all(s);
+        r = newborn_watch(s);
+        if (r < 0)
+                (void) log_error(r, "Cannot watch %s", s->dirs->runtime);
 
         r = sd_event_loop(s->event);
         return r < 0 ? log_error(r, "The event loop failed") : r;
@@ -200,6 +203,8 @@ Supervisor *supervisor_free(Supervisor *s) {
 
         (void) sd_event_source_disable_unref(s->accept);
         (void) sd_event_source_disable_unref(s->stop_timer);
+        (void) sd_event_source_disable_unref(s->newborn_watch);
+        (void) sd_event_source_disable_unref(s->newborn_timer);
         (void) sd_event_unref(s->event);
         if (s->listen_fd >= 0)
                 remove_socket(s);

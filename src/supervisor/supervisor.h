@@ -53,6 +53,7 @@ struct Supervisor {
         Worker *workers;
         size_t n_workers;
         sd_event_source *stop_timer;
+        sd_event_source *newborn_watch, *newborn_timer;
         bool stopping;
 };
 
@@ -75,6 +76,9 @@ int worker_sweep_all(Supervisor *s);
 int worker_sweep_containers(Supervisor *s);
 int worker_start_gpg(Supervisor *s);
 Worker *worker_free(Worker *w);
+
+/* Looks after launches whose launcher has not said that it is there: it may die before. */
+int newborn_watch(Supervisor *s);
 
 /* The status text of the unit. */
 void supervisor_update_status(Supervisor *s);
