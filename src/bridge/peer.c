@@ -171,7 +171,8 @@ static bool cgroup_is_inside(PeerCheck *c, uint64_t id) {
         return r > 0;
 }
 
-/* Other states belong to another connection with the same two addresses: ours was closed since, and somebody makes a new one. */
+/* Other states belong to another connection with the same two addresses: ours was closed since, and somebody
+ * makes a new one. */
 static bool state_is_connected(uint8_t state) {
         return state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2;
 }

@@ -22,6 +22,7 @@
 #include "basic/io.h"
 #include "basic/path.h"
 #include "bridge/cgroup-tree.h"
+#include "bridge/diag.h"
 #include "bridge/peer.h"
 #include "socket-pairs.h"
 
@@ -149,11 +150,11 @@ static void test_stale_answers(void **state) {
         fd_close(ours);
 }
 
-/* What the kernel would answer about a peer, on a socket of the test's own in place of the kernel's. */
-static PeerVerdict forged_verdict(
-                uint32_t uid, uint32_t inode, bool with_cgroup, uint64_t cgroup, Peer *ret) {
-        const struct sockaddr_in theirs = { .sin_family = AF_INET, .sin_port = 1 },
-                                 ours = { .sin_family = AF_INET };
+/* What the kernel would answer about a peer, on a socket of the test's own in place of the kernel's. A
+ * control group 0 is not told. */
+static PeerVerdict forged_verdict(DiagAnswer a, Peer *ret) {
+        const struct sockaddr_in theirs = { .sin_family = AF_INET, .sin_port = 1 };
+        const struct sockaddr_in ours = { .sin_family = AF_INET };
         struct {
                 struct nlmsghdr header;
                 struct inet_diag_msg msg;
@@ -161,16 +162,20 @@ static PeerVerdict forged_verdict(
                 uint8_t value[8];
         } answer = {
                 .header = { .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_seq = 1 },
-                .msg = { .idiag_family = AF_INET, .idiag_state = 1, .idiag_uid = uid, .idiag_inode = inode },
+                .msg = { .idiag_family = AF_INET,
+                                .idiag_state = a.state,
+                                .id = { .idiag_sport = theirs.sin_port },
+                                .idiag_uid = a.uid,
+                                .idiag_inode = a.inode },
                 .attribute = { .rta_len = 12, .rta_type = INET_DIAG_CGROUP_ID },
         };
         _cleanup_peer_check_ PeerCheck *c = NULL;
         _cleanup_close_ int kernel = -EBADF;
         int fds[2];
 
-        answer.msg.id.idiag_sport = theirs.sin_port;
-        answer.header.nlmsg_len = with_cgroup ? sizeof(answer) : offsetof(__typeof__(answer), attribute);
-        memcpy(answer.value, &cgroup, sizeof(cgroup));
+        answer.header.nlmsg_len =
+                        a.cgroup_id != 0 ? sizeof(answer) : offsetof(__typeof__(answer), attribute);
+        memcpy(answer.value, &a.cgroup_id, sizeof(answer.value));
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
         kernel = fds[0];
@@ -181,23 +186,42 @@ static PeerVerdict forged_verdict(
 
 static void test_verdicts(void **state) {
         const uint32_t me = getuid();
+        DiagAnswer a = { .state = TCP_ESTABLISHED, .uid = me + 1, .inode = 99, .cgroup_id = 1 };
         Peer p;
 
-        assert_int_equal(forged_verdict(me + 1, 99, true, 1, &p), PEER_FOREIGN_UID);
+        assert_int_equal(forged_verdict(a, &p), PEER_FOREIGN_UID);
         assert_int_equal(p.uid, me + 1);
         assert_int_equal(p.cgroup_id, 1);
-        assert_int_equal(forged_verdict(me, 99, true, UINT64_MAX, &p), PEER_FOREIGN_CGROUP);
+        a.cgroup_id = 0;
+        assert_int_equal(forged_verdict(a, &p), PEER_FOREIGN_UID);
+
+        a.uid = me;
+        a.cgroup_id = UINT64_MAX;
+        assert_int_equal(forged_verdict(a, &p), PEER_FOREIGN_CGROUP);
         assert_int_equal(p.uid, me);
 
         /* An old kernel: the user must do. */
-        assert_int_equal(forged_verdict(me, 99, false, 0, &p), PEER_OURS_BY_UID);
+        a.cgroup_id = 0;
+        assert_int_equal(forged_verdict(a, &p), PEER_OURS_BY_UID);
         assert_int_equal(p.cgroup_id, 0);
-        assert_int_equal(forged_verdict(me + 1, 99, false, 0, &p), PEER_FOREIGN_UID);
 
         /* Held by nobody: root is not let in, nor is anybody else. */
-        assert_int_equal(forged_verdict(me, 0, true, 1, &p), PEER_GONE);
+        a.inode = 0;
+        assert_int_equal(forged_verdict(a, &p), PEER_GONE);
         assert_int_equal(p.uid, UID_UNKNOWN);
-        assert_int_equal(forged_verdict(0, 0, false, 0, &p), PEER_GONE);
+        a.uid = 0;
+        assert_int_equal(forged_verdict(a, &p), PEER_GONE);
+}
+
+/* With the same two addresses there can be a newer connection in the making, after ours was closed. */
+static void test_states(void **state) {
+        for (int i = 1; i <= TCP_CLOSING; i++) {
+                const DiagAnswer a = { .state = (uint8_t) i, .uid = getuid(), .inode = 99 };
+                bool made = i == TCP_ESTABLISHED || i == TCP_FIN_WAIT1 || i == TCP_FIN_WAIT2;
+                Peer p;
+
+                assert_int_equal(forged_verdict(a, &p), made ? PEER_OURS_BY_UID : PEER_GONE);
+        }
 }
 
 /* The kernel does not answer at all, or does not take the question. */
@@ -248,6 +272,7 @@ int main(void) {
                 cmocka_unit_test(test_name),
                 cmocka_unit_test(test_stale_answers),
                 cmocka_unit_test(test_verdicts),
+                cmocka_unit_test(test_states),
                 cmocka_unit_test(test_no_answer),
         };
 
