@@ -18,7 +18,7 @@ __attribute__((unused)) static int git_ask(const char *where, char *const *args,
                         "-c", "advice.detachedHead=false", NULL), 0);
         assert_int_equal(strv_extend(&argv, args), 0);
         assert_int_equal(strv_add_many(&env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
-                        "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "LC_ALL=C", NULL), 0);
+                        "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org", "LC_ALL=C", "GIT_TEST_FSYNC=0", NULL), 0);
         assert_int_equal(strv_addf(&env, "HOME=%s", getenv("HOME") ?: scratch), 0);
         assert_int_equal(strv_addf(&env, "PATH=%s", getenv("PATH") ?: "/usr/bin:/bin"), 0);
 

@@ -24,6 +24,7 @@ static Plan *plan(char *const *args, bool shell) {
         stage.request.args = args;
         stage.request.shell = shell;
         p = stage_plan();
+        assert_int_equal(strdup_to(&p->work_root, in_scratch("home/project")), 0);
         messages_begin();
         assert_int_equal(plan_claude(p), 0);
         assert_string_equal(messages_end(), "");
@@ -151,13 +152,22 @@ static void test_broken_env_file(void **state) {
         assert_int_equal(unlink(in_scratch("home/.claude-profiles/" STAGE_PROFILE "/.env")), 0);
 }
 
+/* A native claude in `where` is the setting. */
+static void install_claude(const char *where) {
+        char name[256];
+
+        (void) snprintf(name, sizeof(name), "%s/claude/versions", where);
+        make_path(name);
+        (void) snprintf(name, sizeof(name), "%s/claude/versions/1.2.3", where);
+        scratch_puts(name, "x");
+        assert_int_equal(chmod(in_scratch(name), 0755), 0);
+        (void) snprintf(stage.claude, sizeof(stage.claude), "%s", in_scratch(name));
+}
+
 static void test_native_claude(void **state) {
         _cleanup_plan_ Plan *p = NULL;
 
-        make_path("home/.local/share/claude/versions");
-        scratch_puts("home/.local/share/claude/versions/1.2.3", "x");
-        assert_int_equal(chmod(in_scratch("home/.local/share/claude/versions/1.2.3"), 0755), 0);
-        (void) snprintf(stage.claude, sizeof(stage.claude), "%s", in_scratch("home/.local/share/claude/versions/1.2.3"));
+        install_claude("home/.local/share");
 
         p = plan(ARGS(NULL), false);
         assert_int_equal(p->n_mounts, 1);
@@ -167,6 +177,21 @@ static void test_native_claude(void **state) {
         assert_string_equal(strv_env_get(p->guest_env, "DISABLE_AUTOUPDATER"), "1");
         /* A plan changes nothing. */
         assert_int_equal(access(in_scratch("home/.local/share/claude-profile"), F_OK), -1);
+}
+
+/* One that a guest could have written is none. */
+static void test_planted_claude(void **state) {
+        static const char *const places[] = { "home/project/node_modules", "home/.claude-profiles/" STAGE_PROFILE };
+
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                _cleanup_plan_ Plan *p = NULL;
+
+                install_claude(places[i]);
+                p = plan(ARGS(NULL), false);
+                assert_int_equal(p->n_mounts, 0);
+                assert_null(p->native.source);
+                assert_null(strv_env_get(p->guest_env, "DISABLE_AUTOUPDATER"));
+        }
 }
 
 static int setup(void **state) {
@@ -188,6 +213,7 @@ int main(void) {
                 cmocka_unit_test(test_environment),
                 cmocka_unit_test(test_broken_env_file),
                 cmocka_unit_test(test_native_claude),
+                cmocka_unit_test(test_planted_claude),
         };
 
         return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -58,8 +58,9 @@ static void test_environment(void **state) {
         static const char *const kept_away[] = { "LD_PRELOAD_X", "ANTHROPIC_API_KEY", "http_proxy", "HOME_X", "PATHS", "LANGUAGE",
                 "CONTAINER_HOST", "XDGX", "NOTIFY_SOCKET", "LISTEN_FDS", "SSH_AUTH_SOCK" };
         _cleanup_strv_ char **env = NULL;
+        char *none[] = { NULL }, **saved = environ;
 
-        assert_int_equal(clearenv(), 0);
+        environ = none;
         for (size_t i = 0; i < ELEMENTSOF(given); i++)
                 (void) setenv(given[i], "x", 1);
         for (size_t i = 0; i < ELEMENTSOF(kept_away); i++)
@@ -69,7 +70,7 @@ static void test_environment(void **state) {
         assert_int_equal(strv_length(env), ELEMENTSOF(given));
         for (size_t i = 0; i < ELEMENTSOF(given); i++)
                 assert_non_null(strv_env_get(env, given[i]));
-        (void) setenv("PATH", "/usr/bin:/bin", 1);
+        environ = saved;
 }
 
 static void test_access_comes_back(void **state) {
