@@ -75,7 +75,7 @@ static void test_what_podman_gets(void **state) {
 
         write_program("podman", "#!/bin/sh\n"
                                 "exec >\"$OUT\"\n"
-                                "ls -1 /proc/self/fd; grep SigBlk /proc/$$/status; env\n"
+                                "ls -1 /proc/self/fd; grep SigBlk /proc/self/status; env\n"
                                 "printf '%s\\n' \"$@\" >\"$OUT.args\"\n"
                                 "exit 3\n");
         assert_int_equal(asprintf_to(&out, "OUT=%s", in_scratch("out")), 0);
