@@ -24,6 +24,7 @@
 
 /* What the manager answers to a property that it does not know. */
 #define ERROR_UNKNOWN_PROPERTY "org.freedesktop.DBus.Error.PropertyReadOnly"
+#define ERROR_UNIT_EXISTS "org.freedesktop.systemd1.UnitExists"
 
 static int new_transient_unit(sd_bus *bus, const char *name, sd_bus_message **ret) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
@@ -196,6 +197,7 @@ static int free_port(uint16_t *ret) {
         return 0;
 }
 
+/* -EADDRINUSE: the manager could not listen, or still has the unit of the try before. */
 static int socket_start_on(sd_bus *bus, const Plan *p, uint16_t port, char **ret_why) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
         _cleanup_job_ Job job = { .give_up = guest_run_pending_signal };
@@ -229,6 +231,8 @@ static int socket_start_on(sd_bus *bus, const Plan *p, uint16_t port, char **ret
                 r = job_send(&job, bus, m);
         if (r >= 0)
                 r = job_wait(&job, ret_why);
+        if (r < 0 && ((job.result && streq(job.result, "failed")) || sd_bus_error_has_name(&job.error, ERROR_UNIT_EXISTS)))
+                return -EADDRINUSE;
 
         return r;
 }
@@ -238,7 +242,7 @@ int bridge_socket_start(sd_bus *bus, const Plan *p, uint16_t *ret_port) {
         uint16_t port = 0;
         int r = -EADDRINUSE;
 
-        for (unsigned i = 0; i < PORT_TRIES; i++) {
+        for (unsigned i = 0; i < PORT_TRIES && r == -EADDRINUSE; i++) {
                 r = free_port(&port);
                 if (r < 0)
                         return log_error(r, "Cannot get a port on 127.0.0.1");
