@@ -64,7 +64,9 @@ def _(t):
     systemctl("stop", supervisor(profile))
     for launch in launches:
         launch.wait(15)
-    wait_for(lambda: not running_launches(profile), 40, "the launch directories' end")
+    # Twenty podmans at once may need longer than the ten seconds a stop leaves them: the next start clears away what is left.
+    run(PROGRAM, "shell", profile, "--", "true", cwd=work, timeout=120)
+    wait_for(lambda: not running_launches(profile), 60, "the launch directories' end")
     wait_for(lambda: not run("podman", "ps", "-aq", "--filter", "label=claude-profile.profile=" + profile).stdout, 40)
 
 
