@@ -97,7 +97,9 @@ static int listen_on_socket(Supervisor *s) {
         if (fd < 0)
                 return -errno;
 
-        /* The manager runs one supervisor a profile: a socket that is here is a dead one's. */
+        /* The manager runs one supervisor a profile: a socket that is here is a dead one's, unless somebody answers. */
+        if (connect(fd, (struct sockaddr *) &sa, sizeof(sa)) >= 0 || errno == EAGAIN)
+                return -EADDRINUSE;
         (void) unlink(sa.sun_path);
         (void) umask(0077);
         if (bind(fd, (struct sockaddr *) &sa, sizeof(sa)) < 0 || listen(fd, BACKLOG) < 0)
