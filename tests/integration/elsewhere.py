@@ -200,7 +200,8 @@ def dribble(address, data, seconds, timeout=20):
 
 def run_program(argv, timeout=30, **kw):
     import subprocess
-    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, **kw)
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                       timeout=timeout, **kw)
     return {"status": p.returncode, "output": p.stdout}
 
 

@@ -200,6 +200,8 @@ def recovers(how):
             assert_signed(repository, fingerprint)
             # Whoever started it: not from within the launch, which would take it along.
             assert agent_pids() and not [c for c in cgroups_of_agent() if "claude-sandbox-" + PROFILE in c], cgroups_of_agent()
+            if how == "stopped":
+                systemctl("stop", *UNITS)
             kill_agent()
         assert commit(there, repository)["status"] == 0
         assert there.run_program(["stat", "-c", "%i", INSIDE]) == inode

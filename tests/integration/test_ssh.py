@@ -242,8 +242,8 @@ def _(t):
     dead_socket(dead)
     for first in (dead, work / "none", ""):
         p = shell(PROFILE, "bash", "-c", "echo $SSH_AUTH_SOCK; ls /run/claude-sandbox/*.sock; ssh-add -l", cwd=work, env=with_agent(first))
-        assert p.stdout.splitlines()[:2] == [INSIDE, INSIDE], p
-        assert fingerprint(agent) in p.stdout, p
+        lines = p.stdout.splitlines()
+        assert lines[:2] == [INSIDE, INSIDE] and len(lines) == 3 and fingerprint(agent) in lines[2], p
         assert "No ssh-agent" not in p.stderr, p
     assert_no_traces(PROFILE)
 
@@ -349,6 +349,34 @@ def _(t):
     pids = {e["_PID"] for e in journal("-u", launch.bridge) if e.get("BRIDGE_OUTCOME") == "served"}
     assert len(pids) >= 11, pids
     finish(launch)
+
+
+@test("B13: a killed launch's remains do not hinder the next one's agent; a live socket of somebody else's is left alone")
+def _(t):
+    agent = t.ssh_agent()
+    launch, there = start(t, agent.path)
+    launch.signal(signal.SIGKILL)
+    second, there = start(t, agent.path)
+    assert has_key(there.list_keys(INSIDE), agent)
+    launch.assert_gone()
+    finish(second)
+
+    # A socket on the supervisor's path: a dead one is replaced, a live one never.
+    path = LAUNCHES / (PROFILE + ".sock")
+    dead_socket(path)
+    p = shell(PROFILE, "ssh-add", "-l", cwd=t.tempdir(), env=with_agent(agent.path))
+    assert fingerprint(agent) in p.stdout, p
+    assert_no_traces(PROFILE)
+    FakeAgent(t, path)
+    t.cleanup(path.unlink, missing_ok=True)
+    inode = path.stat().st_ino
+    p = shell(PROFILE, "true", cwd=t.tempdir(), env=with_agent(agent.path), check=False)
+    assert p.returncode == 1 and "supervisor" in p.stderr, p
+    assert path.stat().st_ino == inode
+    path.unlink()
+    assert_no_traces(PROFILE)
+    assert shell(PROFILE, "true", cwd=t.tempdir(), env=with_agent(agent.path)).returncode == 0
+    assert_no_traces(PROFILE)
 
 
 main()
