@@ -52,6 +52,7 @@ struct Supervisor {
         size_t n_connections;
         Worker *workers;
         size_t n_workers;
+        bool sweep_again; /* there were too many workers for another */
         sd_event_source *stop_timer;
         sd_event_source *newborn_watch, *newborn_timer;
         bool stopping;

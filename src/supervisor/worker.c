@@ -45,6 +45,10 @@ static int on_child(sd_event_source *source, const siginfo_t *si, void *userdata
                 answer_gpg(s, si->si_code == CLD_EXITED && si->si_status == EXIT_SUCCESS);
 
         (void) worker_free(w);
+        if (s->sweep_again) {
+                s->sweep_again = false;
+                (void) worker_sweep_all(s);
+        }
         supervisor_check_stopped(s);
         return 0;
 }
@@ -94,14 +98,19 @@ int worker_sweep(Supervisor *s, const char *name) {
                 if (w->name && streq(w->name, name))
                         return 0;
 
+        /* Later, when one of the others is done. */
+        if (s->n_workers >= WORKERS_MAX)
+                s->sweep_again = true;
+
         return worker_start(s, main_sweep, name, NULL);
 }
 
 static int sweep_if_dead(int base_fd, const char *name, void *userdata) {
         _cleanup_close_ int fd = -EBADF;
 
+        /* Its launcher lives, or has just removed it. */
         fd = launch_dir_claim(base_fd, name);
-        if (fd == -EBUSY)
+        if (fd == -EBUSY || fd == -ENOENT)
                 return 0;
 
         log_notice("Clearing away what launch %s left behind.", name);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The supervisor as a process of its own, in a runtime directory without a user manager: launches that come and go, launchers that
+ * die, what earlier ones left behind. podman and gpgconf are stand-ins. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "basic/alloc.h"
+#include "basic/clock.h"
+#include "basic/fd.h"
+#include "basic/io.h"
+#include "basic/str.h"
+#include "launch/supervisor-client.h"
+#include "scratch.h"
+#include "launch-stage.h"
+#include "shared/podman.h"
+#include "supervisor/supervisor.h"
+
+#define EVENT_USEC (60 * USEC_PER_SEC)
+
+static pid_t supervisor;
+static int base_fd = -EBADF;
+
+/* Waits until `name` is gone from the runtime directory. */
+static void wait_until_gone(const char *name) {
+        _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+        uint64_t deadline = now_usec() + EVENT_USEC;
+        char buf[4096];
+
+        assert_true(fd >= 0 && inotify_add_watch(fd, stage.runtime, IN_DELETE | IN_MOVE) >= 0);
+        while (faccessat(base_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) >= 0) {
+                struct pollfd pfd = { .fd = fd, .events = POLLIN };
+                uint64_t now = now_usec();
+
+                if (now >= deadline || poll(&pfd, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) <= 0)
+                        fail_msg("%s is still there", name);
+                assert_true(read(fd, buf, sizeof(buf)) > 0);
+        }
+}
+
+/* Runs until it is told to end. Standard output tells when it listens. */
+static void _noreturn_ run_supervisor(int ready_fd) {
+        int r, log_fd = open(in_scratch("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        Supervisor *s;
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void) dup2(ready_fd, STDOUT_FILENO);
+        (void) dup2(log_fd, STDERR_FILENO);
+        (void) fd_close_from(STDERR_FILENO + 1); /* locks, too */
+
+        if (supervisor_new(STAGE_PROFILE, &s) < 0 || write(STDOUT_FILENO, "r", 1) != 1 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+                _exit(10);
+        r = supervisor_run(s);
+        (void) supervisor_free(s);
+
+        /* What a sanitizer finds must not be lost: no _exit() here. */
+        exit(r < 0 ? 11 : 0);
+}
+
+static void start_supervisor(void) {
+        int fds[2];
+        char c;
+
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        (void) fflush(stdout);
+        supervisor = fork();
+        assert_true(supervisor >= 0);
+        if (supervisor == 0)
+                run_supervisor(fds[1]);
+
+        fd_close(fds[1]);
+        assert_int_equal(read(fds[0], &c, 1), 1);
+        fd_close(fds[0]);
+}
+
+static int stop_supervisor(void) {
+        int status;
+
+        assert_int_equal(kill(supervisor, SIGTERM), 0);
+        assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
+        supervisor = 0;
+        return status;
+}
+
+static void write_program(const char *name, const char *text) {
+        scratch_puts(name, text);
+        assert_int_equal(chmod(in_scratch(name), 0755), 0);
+}
+
+/* A launch directory with the way to the stand-in for podman in it; the lock is the descriptor. */
+static int make_launch(const char *name) {
+        _cleanup_free_ char *program = strdup(in_scratch("podman")), *variable = NULL;
+        PodmanAccess access = { .program = program };
+        int fd;
+
+        assert_int_equal(asprintf_to(&variable, "S=%s", scratch), 0);
+        access.environment = (char *[]) { variable, (char *) "PATH=/usr/bin:/bin", NULL };
+        fd = launch_dir_create(base_fd, name);
+        assert_true(fd >= 0);
+        assert_int_equal(podman_access_write(fd, &access), 0);
+        return fd;
+}
+
+static bool podman_was_asked_about(const char *id) {
+        _cleanup_free_ char *text = NULL;
+
+        return io_read_file_at(AT_FDCWD, in_scratch("podman.log"), MIB, &text, NULL) >= 0 && strstr(text, id);
+}
+
+static int connect_supervisor(void) {
+        int fd;
+
+        fd = supervisor_connect(&stage.dirs, STAGE_PROFILE);
+        assert_true(fd >= 0);
+        return fd;
+}
+
+/* Announces a launch of that id. What supervisor_hold() says. */
+static int hold(int fd, const char *id) {
+        _cleanup_plan_ Plan *p = stage_plan();
+
+        (void) strcpy(p->id, id);
+        assert_int_equal(strdup_to(&p->directory, "/home/x/\"a\nb\""), 0);
+        return supervisor_hold(fd, p);
+}
+
+/* Until the other end has closed; what it said in `buf`. */
+static ssize_t read_to_end(int fd, char *buf, size_t size) {
+        size_t n = 0;
+
+        for (;;) {
+                struct pollfd pfd = { .fd = fd, .events = POLLIN };
+                ssize_t k;
+
+                assert_int_equal(poll(&pfd, 1, (int) (EVENT_USEC / USEC_PER_MSEC)), 1);
+                k = read(fd, buf + n, size - n - 1);
+                if (k <= 0)
+                        break;
+                n += (size_t) k;
+        }
+        buf[n] = '\0';
+        return (ssize_t) n;
+}
+
+/* A launch that ends in good order removes its directory itself. */
+static void test_good_end(void **state) {
+        _cleanup_close_ int line = connect_supervisor(), dir = make_launch("work-00000001");
+        char buf[256];
+
+        assert_int_equal(hold(line, "00000001"), 0);
+        supervisor_done(line, 7);
+        assert_int_equal(shutdown(line, SHUT_WR), 0);
+        assert_int_equal(read_to_end(line, buf, sizeof(buf)), 0);
+        assert_int_equal(faccessat(base_fd, "work-00000001", F_OK, 0), 0);
+        assert_false(podman_was_asked_about("00000001"));
+        assert_int_equal(unlinkat(dir, LAUNCH_FILE_CLEANUP, 0), 0);
+        assert_int_equal(unlinkat(base_fd, "work-00000001", AT_REMOVEDIR), 0);
+}
+
+static void test_launcher_dies(void **state) {
+        int line = connect_supervisor(), dir = make_launch("work-00000002");
+
+        assert_int_equal(hold(line, "00000002"), 0);
+        fd_close(line);
+        fd_close(dir);
+        wait_until_gone("work-00000002");
+        assert_true(podman_was_asked_about("label=claude-profile.launch=00000002"));
+}
+
+/* A connection is one launch. */
+static void test_one_launch_each(void **state) {
+        _cleanup_close_ int line = connect_supervisor(), other = connect_supervisor(), dir = make_launch("work-00000003");
+        char buf[256];
+
+        assert_int_equal(hold(line, "00000003"), 0);
+        assert_int_equal(hold(other, "00000004"), 0);
+        assert_int_equal(hold(line, "00000005"), -EPERM);
+        assert_int_equal(read_to_end(line, buf, sizeof(buf)), 0);
+        supervisor_done(other, 0);
+        dir = fd_close(dir);
+        wait_until_gone("work-00000003");
+}
+
+static void test_garbage(void **state) {
+        static const char *const lines[] = { "\n", "x\n", "{}\n", "{\"request\":\"done\",\"status\":0}\n", "{\"request\":\"hold\"}\n" };
+        _cleanup_close_ int good = connect_supervisor(), large = connect_supervisor();
+        _cleanup_free_ char *text = malloc(REQUEST_MAX + 1);
+        char buf[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_close_ int fd = connect_supervisor();
+
+                assert_int_equal(send(fd, lines[i], strlen(lines[i]), MSG_NOSIGNAL), (ssize_t) strlen(lines[i]));
+                assert_int_equal(read_to_end(fd, buf, sizeof(buf)), 0);
+        }
+
+        /* A line without an end. */
+        assert_non_null(text);
+        memset(text, ' ', REQUEST_MAX);
+        assert_int_equal(send(large, text, REQUEST_MAX, MSG_NOSIGNAL), (ssize_t) REQUEST_MAX);
+        assert_int_equal(read_to_end(large, buf, sizeof(buf)), 0);
+
+        /* In pieces, and two at once: no matter. Others go on. */
+        assert_int_equal(send(good, "{\"request\":\"hold\",", 18, 0), 18);
+        assert_int_equal(send(good, "\"id\":\"00000006\",\"directory\":\"/\"}\n{\"request\":\"done\",\"status\":0}\n", 66, 0), 66);
+        assert_int_equal(read(good, buf, sizeof(buf)), 12);
+        assert_memory_equal(buf, "{\"ok\":true}\n", 12);
+        assert_int_equal(shutdown(good, SHUT_WR), 0);
+        assert_int_equal(read_to_end(good, buf, sizeof(buf)), 0);
+}
+
+static void test_too_many(void **state) {
+        int fds[CONNECTIONS_MAX + 1];
+        char buf[16];
+
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                fds[i] = connect_supervisor();
+        assert_int_equal(read_to_end(fds[CONNECTIONS_MAX], buf, sizeof(buf)), 0);
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                fd_close(fds[i]);
+}
+
+/* gpgconf says where the socket is; somebody answers there, or nobody does and there is no manager to start one. */
+static void test_gpg_agent(void **state) {
+        struct sockaddr_un sa = { .sun_family = AF_UNIX };
+        char text[sizeof(sa.sun_path) + 64];
+        int fd;
+
+        (void) snprintf(sa.sun_path, sizeof(sa.sun_path), "%.90s", in_scratch("S.extra"));
+        (void) snprintf(text, sizeof(text), "#!/bin/sh\necho %s\n", sa.sun_path);
+        write_program("bin/gpgconf", text);
+        assert_int_equal(supervisor_start_gpg_agent(&stage.dirs, STAGE_PROFILE), 0);
+
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(fd, (struct sockaddr *) &sa, sizeof(sa)), 0);
+        assert_int_equal(listen(fd, 8), 0);
+        assert_int_equal(supervisor_start_gpg_agent(&stage.dirs, STAGE_PROFILE), 1);
+        fd_close(fd);
+}
+
+/* What was there before it came: more than it looks after at once, and some that are none of its business. */
+static void test_leftovers(void **state) {
+        static const char *const others[] = { "other-0000000a", ".new-other-0000000a", "work-0000000A", "work" };
+        _cleanup_close_ int alive = -EBADF;
+        char name[64];
+
+        assert_int_equal(stop_supervisor(), 0);
+        alive = make_launch("work-0000000a");
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                assert_int_equal(mkdirat(base_fd, others[i], 0700), 0);
+        for (unsigned i = 0; i < WORKERS_MAX + 6; i++) {
+                (void) snprintf(name, sizeof(name), "work-1000%04x", i);
+                fd_close(make_launch(name));
+        }
+        assert_int_equal(mkdirat(base_fd, ".new-work-0000000b", 0700), 0);
+
+        start_supervisor();
+        for (unsigned i = 0; i < WORKERS_MAX + 6; i++) {
+                (void) snprintf(name, sizeof(name), "work-1000%04x", i);
+                wait_until_gone(name);
+        }
+        wait_until_gone(".new-work-0000000b");
+        assert_true(podman_was_asked_about("10000000"));
+        assert_false(podman_was_asked_about("0000000a"));
+        assert_int_equal(faccessat(base_fd, "work-0000000a", F_OK, 0), 0);
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                assert_int_equal(unlinkat(base_fd, others[i], AT_REMOVEDIR), 0);
+
+        /* It dies while the supervisor runs, without having said a word. */
+        alive = fd_close(alive);
+        assert_int_equal(stop_supervisor(), 0);
+        wait_until_gone("work-0000000a");
+        start_supervisor();
+}
+
+/* A stop ends it, also with a launch that holds on, and takes the socket away. */
+static void test_stop(void **state) {
+        _cleanup_close_ int line = connect_supervisor();
+        char buf[16];
+
+        assert_int_equal(hold(line, "0000000c"), 0);
+        assert_int_equal(stop_supervisor(), 0);
+        assert_int_equal(read_to_end(line, buf, sizeof(buf)), 0);
+        assert_int_equal(faccessat(base_fd, STAGE_PROFILE ".sock", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+        assert_int_equal(supervisor_connect(&stage.dirs, STAGE_PROFILE), -ENOENT);
+        start_supervisor();
+}
+
+static int setup(void **state) {
+        if (scratch_make(state) < 0)
+                return -1;
+        stage_make();
+        scratch_mkdir("bin");
+        write_program("podman", "#!/bin/sh\necho \"$*\" >>\"$S/podman.log\"\n");
+        (void) setenv("XDG_RUNTIME_DIR", stage.runtime_root, 1);
+        (void) setenv("PATH", in_scratch("bin"), 1);
+        (void) unsetenv("XDG_DATA_HOME");
+        (void) unsetenv("NOTIFY_SOCKET");
+
+        base_fd = launch_base_open(&stage.dirs);
+        if (base_fd < 0)
+                return -1;
+        start_supervisor();
+        return 0;
+}
+
+static int teardown(void **state) {
+        if (supervisor > 0)
+                assert_int_equal(stop_supervisor(), 0);
+        base_fd = fd_close(base_fd);
+        return scratch_remove(state);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_good_end),
+                cmocka_unit_test(test_launcher_dies),
+                cmocka_unit_test(test_one_launch_each),
+                cmocka_unit_test(test_garbage),
+                cmocka_unit_test(test_too_many),
+                cmocka_unit_test(test_gpg_agent),
+                cmocka_unit_test(test_leftovers),
+                cmocka_unit_test(test_stop),
+        };
+
+        return cmocka_run_group_tests(tests, setup, teardown);
+}
