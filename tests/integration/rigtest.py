@@ -57,9 +57,13 @@ class Test:
         self.cleanups.append((function, args, kw))
 
     def run_cleanups(self):
+        """All of them, also when one fails."""
         while self.cleanups:
             function, args, kw = self.cleanups.pop()
-            function(*args, **kw)
+            try:
+                function(*args, **kw)
+            except Exception:
+                note("while cleaning up: " + traceback.format_exc())
 
     def tempdir(self, parent=None, prefix="test-"):
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent or HOME))
@@ -179,10 +183,7 @@ def main():
             verdict = "not ok"
             failed += 1
             note(traceback.format_exc())
-        try:
-            t.run_cleanups()
-        except Exception:
-            note("while cleaning up: " + traceback.format_exc())
+        t.run_cleanups()
         print("%s %d - %s%s" % (verdict, number, name, remark))
         note("%.1f s" % (time.monotonic() - begin))
         sys.stdout.flush()
