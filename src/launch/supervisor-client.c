@@ -21,6 +21,7 @@
 #define GPG_USEC (15 * USEC_PER_SEC)
 
 int supervisor_connect(const Dirs *dirs, const char *profile) {
+        const struct timeval bound = { .tv_sec = HOLD_USEC / USEC_PER_SEC };
         struct sockaddr_un sa = { .sun_family = AF_UNIX };
         _cleanup_close_ int path_fd = -EBADF, fd = -EBADF;
         _cleanup_free_ char *path = NULL;
@@ -36,8 +37,9 @@ int supervisor_connect(const Dirs *dirs, const char *profile) {
                 return -errno;
         (void) snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d", path_fd);
 
+        /* The bound holds for connect(), too, which waits where the other's queue is full. */
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0)
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof(bound)) < 0)
                 return -errno;
         if (connect(fd, (struct sockaddr *) &sa, sizeof(sa)) < 0)
                 return -errno;
