@@ -49,6 +49,7 @@ typedef struct RelayEnd {
 typedef struct RelayFlow {
         RelayState state;
         bool bulk;      /* the last read filled the scratch buffer: splice next time */
+        bool gathering; /* TCP's own delay is allowed while in bulk */
         bool no_splice; /* the kernel cannot splice from this source */
         int error;      /* negative errno when bytes may have been lost */
         uint64_t bytes; /* written to the destination */

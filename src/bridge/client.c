@@ -118,9 +118,12 @@ static int client_watch(Relay *r, int fd, uint32_t events) {
 }
 
 static void client_relay(Client *c, int backend) {
+        const int buffer = SEND_BUFFER;
         Manager *m = c->manager;
         int r;
 
+        /* Of the size that it has by default a Unix socket's takes no whole pipe. */
+        (void) setsockopt(backend, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
         relay_init(&c->relay, m->relays, client_watch, RELAY_SOCKET(TAKE_FD(c->fd)), RELAY_SOCKET(backend));
         client_set_state(c, CLIENT_RELAYING);
 

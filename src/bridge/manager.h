@@ -16,7 +16,7 @@
 
 #define STALLED_MAX 256      /* relays with bytes that nobody takes; of more, the longest stalled one ends */
 #define WINDOW_MAX (1 * MIB) /* what a client may send to one that is so */
-#define SEND_BUFFER (208 * KIB) /* what may wait for a client: the kernel doubles it */
+#define SEND_BUFFER (208 * KIB) /* what may wait to be read, for each direction: the kernel doubles it */
 #define DEFER_SECONDS 1         /* so long a connection without a byte stays in the kernel */
 
 /* For each relay two sockets, and what else there is: pipes, places before the handshake, and a handful. */

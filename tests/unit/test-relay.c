@@ -250,6 +250,8 @@ static void test_bulk(void **state) {
                 /* The pipe is given back when it is empty. */
                 rig_settle(&rig);
                 assert_true(rig.relay.flows[side].pipe.in < 0);
+                /* And nothing is held back for more to come. */
+                assert_false(rig.relay.flows[side].gathering);
                 rig_done(&rig);
         }
 }
