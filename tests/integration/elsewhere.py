@@ -66,8 +66,11 @@ def ask(address, data=b"", timeout=10, half_close=False):
     return {"received": received, "end": end, "took": time.monotonic() - begin}
 
 
-def ask_each(address, all_data, **kw):
-    return [ask(address, data, **kw) for data in all_data]
+def ask_at_once(questions, **kw):
+    """(address, data) of each; the answers in order."""
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(len(questions)) as pool:
+        return list(pool.map(lambda q: ask(*q, **kw), questions))
 
 
 def frame_from(s):
@@ -94,11 +97,13 @@ def frames(address, pieces, answers, first=b"", timeout=10):
 
 
 def until_taken(s, timeout=10):
+    """Until the other side has read all that was sent, or reads no more."""
     deadline = time.monotonic() + timeout
-    while struct.unpack("i", fcntl.ioctl(s, SIOCOUTQ, b"\0\0\0\0"))[0]:
+    end = select.poll()
+    end.register(s, select.POLLRDHUP)
+    while struct.unpack("i", fcntl.ioctl(s, SIOCOUTQ, b"\0\0\0\0"))[0] and not end.poll(1):
         if time.monotonic() >= deadline:
             raise TimeoutError("nobody reads")
-        select.select([], [], [], 0.001)
 
 
 def list_keys(address, first=b"", timeout=10):

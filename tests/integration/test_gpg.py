@@ -46,6 +46,8 @@ def agent_pids():
 
 
 def kill_agent():
+    # So often that the manager would refuse to start it again.
+    systemctl("reset-failed", "--quiet", "gpg-agent.service", check=False)
     for pid in agent_pids():
         os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not agent_pids(), 5, "the agent's death")
@@ -66,7 +68,7 @@ def units_back():
     systemctl("unmask", "--runtime", "--quiet", *UNITS)
     systemctl("stop", "--quiet", *UNITS, "gpg-agent.service")
     kill_agent()
-    systemctl("reset-failed", "--quiet", "gpg-agent*")
+    systemctl("reset-failed", "--quiet", "gpg-agent.service", *UNITS, check=False)
     for path in SOCKETS.glob("S.gpg-agent*"):
         path.unlink()
     systemctl("start", *UNITS)
