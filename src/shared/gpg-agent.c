@@ -14,7 +14,7 @@
 #define PATH_OUTPUT_MAX (8 * KIB)
 
 int gpg_run(char *const *argv, size_t output_max, char **ret, size_t *ret_n) {
-        static const char *const passed[] = { "HOME", "PATH", "XDG_RUNTIME_DIR", "LANG" };
+        static const char *const passed[] = { "HOME", "GNUPGHOME", "PATH", "XDG_RUNTIME_DIR", "LANG" };
         _cleanup_strv_ char **env = NULL;
         int r;
 
@@ -40,7 +40,7 @@ int gpg_extra_socket(char **ret) {
 
         while (n > 0 && text[n - 1] == '\n')
                 text[--n] = '\0';
-        if (text[0] != '/' || n >= sizeof(((struct sockaddr_un *) NULL)->sun_path))
+        if (text[0] != '/' || strlen(text) != n || n >= sizeof(((struct sockaddr_un *) NULL)->sun_path))
                 return -EBADMSG;
 
         *ret = TAKE_PTR(text);
