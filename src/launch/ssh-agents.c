@@ -17,6 +17,7 @@ enum {
 
 /* length (4), type (1), number of keys (4), all big-endian */
 #define ANSWER_SIZE 9
+#define REST_MAX (256 * KIB)
 
 typedef struct Probe {
         int fd;
@@ -64,6 +65,17 @@ static bool probe_read(Probe *probe, AgentState *state) {
         return true;
 }
 
+/* What is left unread an agent notes as an error ("Connection reset by peer"). */
+static void probe_close(Probe *probe) {
+        char rest[4 * KIB];
+
+        for (unsigned i = 0; probe->fd >= 0 && i < REST_MAX / sizeof(rest); i++)
+                if (read(probe->fd, rest, sizeof(rest)) <= 0)
+                        break;
+
+        fd_close(probe->fd);
+}
+
 void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t timeout_usec) {
         uint64_t deadline = now_usec() + timeout_usec;
         struct pollfd pfds[SSH_AGENTS_PROBE_MAX];
@@ -96,5 +108,5 @@ void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t
         }
 
         for (size_t i = 0; i < n; i++)
-                fd_close(probes[i].fd);
+                probe_close(&probes[i]);
 }
