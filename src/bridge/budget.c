@@ -8,7 +8,7 @@ Budget budget_full(uint64_t now) {
         return (Budget) { .credit = CREDIT_MAX, .last = now };
 }
 
-bool budget_take(Budget *b, uint64_t now) {
+bool budget_take(Budget *b, uint64_t now, uint64_t reserve) {
         uint64_t passed = now - b->last;
 
         /* Full after ten seconds at the latest, which also keeps the product small. */
@@ -18,7 +18,7 @@ bool budget_take(Budget *b, uint64_t now) {
                 b->credit = MIN(b->credit + passed * BUDGET_PER_SECOND, CREDIT_MAX);
         b->last = now;
 
-        if (b->credit < USEC_PER_SEC)
+        if (b->credit < (reserve + 1) * USEC_PER_SEC)
                 return false;
 
         b->credit -= USEC_PER_SEC;

@@ -15,5 +15,5 @@ typedef struct Budget {
 
 Budget budget_full(uint64_t now);
 
-/* Takes one out, if there is one. `now` in microseconds never goes back. */
-bool budget_take(Budget *b, uint64_t now);
+/* Takes one out, if `reserve` of them stay. `now` in microseconds never goes back. */
+bool budget_take(Budget *b, uint64_t now, uint64_t reserve);

@@ -11,6 +11,7 @@
 
 #define STATUS_USEC (1 * USEC_PER_SEC)
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
+#define RESERVE 10 /* entries, for ends of a kind that has not been told for as long as a summary takes */
 #define SERVICES_MAX (WIRE_SSH_AGENTS_MAX + 1)
 
 struct Report {
@@ -25,7 +26,10 @@ struct Report {
         uint64_t n_refused;
 
         sd_event_source *summary_timer;
-        uint64_t untold[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
+        struct {
+                uint64_t untold;
+                uint64_t told_at;                /* when there was last an entry about one; 0: never */
+        } kinds[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
 };
 
 static void send_status(Report *r, const char *before) {
@@ -72,7 +76,7 @@ static void send_summary(Report *r, size_t row, Outcome outcome) {
                 { .name = "BRIDGE_COUNT", .value = count },
         };
 
-        (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->untold[row][outcome]);
+        (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->kinds[row][outcome].untold);
         (void) snprintf(text, sizeof(text), "%s more connections%s%s %s: %s.", count, service ? " to " : "",
                         service ? shown : "", outcome_is_refused(outcome) ? "refused" : "served",
                         outcome_to_text(outcome));
@@ -87,17 +91,17 @@ static void send_summary(Report *r, size_t row, Outcome outcome) {
                             .fields = fields,
                             .n_fields = ELEMENTSOF(fields),
             }) >= 0)
-                r->untold[row][outcome] = 0;
+                r->kinds[row][outcome].untold = 0;
 }
 
 static bool send_summaries(Report *r) {
         bool left = false;
 
-        for (size_t row = 0; row < ELEMENTSOF(r->untold); row++)
+        for (size_t row = 0; row < ELEMENTSOF(r->kinds); row++)
                 for (Outcome o = 0; o < _OUTCOME_MAX; o++) {
-                        if (r->untold[row][o] > 0)
+                        if (r->kinds[row][o].untold > 0)
                                 send_summary(r, row, o);
-                        left = left || r->untold[row][o] > 0;
+                        left = left || r->kinds[row][o].untold > 0;
                 }
 
         return left;
@@ -120,7 +124,7 @@ static int on_summary(sd_event_source *s, uint64_t usec, void *userdata) {
 static void count_untold(Report *r, const ConnectionEnd *end) {
         int enabled;
 
-        r->untold[service_row(r, end->service)][end->outcome]++;
+        r->kinds[service_row(r, end->service)][end->outcome].untold++;
         if (sd_event_source_get_enabled(r->summary_timer, &enabled) >= 0 && enabled == SD_EVENT_OFF)
                 arm_summary(r);
 }
@@ -215,6 +219,19 @@ void report_open(Report *r, size_t n_open) {
         status_changed(r);
 }
 
+/* Within the budget, of which something is kept, so that no flood of one kind hides that there was another,
+ * and whose. */
+static bool tell(Report *r, const ConnectionEnd *end) {
+        uint64_t *told_at = &r->kinds[service_row(r, end->service)][end->outcome].told_at, now = now_usec();
+        bool first = *told_at == 0 || now >= *told_at + SUMMARY_USEC;
+
+        if (!budget_take(&r->budget, now, first ? 0 : RESERVE) || send_entry(r, end) < 0)
+                return false;
+
+        *told_at = now;
+        return true;
+}
+
 void report_end(Report *r, const ConnectionEnd *end) {
         if (is_refused(end))
                 r->n_refused++;
@@ -222,7 +239,7 @@ void report_end(Report *r, const ConnectionEnd *end) {
                 r->n_served++;
         status_changed(r);
 
-        if (!budget_take(&r->budget, now_usec()) || send_entry(r, end) < 0)
+        if (!tell(r, end))
                 count_untold(r, end);
 }
 

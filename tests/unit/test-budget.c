@@ -11,7 +11,7 @@
 static unsigned take_all(Budget *b, uint64_t now) {
         unsigned n = 0;
 
-        while (budget_take(b, now))
+        while (budget_take(b, now, 0))
                 n++;
 
         return n;
@@ -37,13 +37,27 @@ static void test_never_more_than_the_burst(void **state) {
         assert_int_equal(take_all(&b, 3600 * USEC_PER_SEC), BUDGET_BURST);
 }
 
+static void test_reserve(void **state) {
+        Budget b = budget_full(0);
+        unsigned n = 0;
+
+        while (budget_take(&b, 0, 10))
+                n++;
+        assert_int_equal(n, BUDGET_BURST - 10);
+
+        /* What comes in first fills the reserve. */
+        assert_int_equal(take_all(&b, 0), 10);
+        assert_false(budget_take(&b, USEC_PER_SEC / 2, 10));
+        assert_true(budget_take(&b, USEC_PER_SEC, 10));
+}
+
 /* An hour of steady flood: what was promised, however often it is asked. */
 static void test_flood(void **state) {
         Budget b = budget_full(0);
         unsigned n = 0;
 
         for (uint64_t now = 0; now <= 3600 * USEC_PER_SEC; now += 997)
-                n += budget_take(&b, now);
+                n += budget_take(&b, now, 0);
 
         assert_in_range(n, BUDGET_BURST + 3600 * BUDGET_PER_SECOND - 1,
                         BUDGET_BURST + 3600 * BUDGET_PER_SECOND);
@@ -53,6 +67,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_burst_then_rate),
                 cmocka_unit_test(test_never_more_than_the_burst),
+                cmocka_unit_test(test_reserve),
                 cmocka_unit_test(test_flood),
         };
 

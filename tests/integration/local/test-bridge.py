@@ -506,6 +506,24 @@ class Floods(BridgeTest):
         self.assertEqual(single + sum(int(e["BRIDGE_COUNT"]) for e in summary), 1000)
         self.assertIn("CLAUDE_LAUNCH", summary[0])
 
+    def test_no_flood_hides_another_kind(self):
+        for _ in range(300):
+            self.expect_refused_quietly(self.bridge.connect(b"GET / HTTP/1.1\r\n\r\n"))
+            self.journal.read()
+        self.assertLess(self.journal.reasons()["bad-token"], 300)
+        self.expect_refused_quietly(self.bridge.connect(self.bridge.line("ssh-1")))
+        self.expect_served()
+        self.scope.join(self.scope.home)
+        self.expect_refused_quietly(self.bridge.connect(self.bridge.line()))
+        self.scope.join(self.scope.inner)
+        self.assertEqual(self.journal.wait(lambda e: e["BRIDGE_REASON"] == "foreign-cgroup")[0]["PEER_UID"], "0")
+        self.journal.wait(lambda e: e["BRIDGE_REASON"] == "service-not-enabled")
+        self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)
+
+    def expect_refused_quietly(self, c):
+        self.assertEqual(read_all(c), b"")
+        c.close()
+
     def wait_summary(self):
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline:
