@@ -36,8 +36,8 @@ __attribute__((unused)) static const char *messages_end(void) {
 }
 
 __attribute__((unused)) static void assert_contains(const char *text, const char *part) {
-        if (!strstr(text, part))
-                fail_msg("\"%s\" is not in: %s", part, text);
+        if (!text || !part || !strstr(text, part))
+                fail_msg("\"%s\" is not in: %s", part ?: "nothing", text ?: "nothing");
 }
 
 /* Exactly one line, which holds `part`; nothing that could drive a terminal. */

@@ -96,8 +96,7 @@ static void test_older_manager(void **state) {
         const char *text, *second;
 
         assert_int_equal(scope(&s, answers, 2, NULL, &text), -ESTALE);
-        second = strchr(s.log, '\n');
-        assert_non_null(second);
+        second = strchr(s.log, '\n') ?: "";
         (void) snprintf(pid, sizeof(pid), "PIDs %d;", (int) getpid());
         assert_contains(second, pid);
         assert_null(strstr(second, "PIDFDs"));
@@ -176,7 +175,7 @@ static void test_socket_other_port(void **state) {
         };
         StandInManager s;
         const char *text;
-        char address[64], *last;
+        char address[64];
         uint16_t port = 0;
 
         assert_int_equal(start_socket(&s, answers, ELEMENTSOF(answers), &port, &text), 0);
@@ -186,9 +185,7 @@ static void test_socket_other_port(void **state) {
         /* The port is the one of the last request. */
         (void) snprintf(address, sizeof(address), "Stream 127.0.0.1:%u", (unsigned) port);
         s.log[strlen(s.log) - 1] = '\0';
-        last = strrchr(s.log, '\n');
-        assert_non_null(last);
-        assert_contains(last, address);
+        assert_contains(strrchr(s.log, '\n') ?: "", address);
 }
 
 static void test_socket_failures(void **state) {
