@@ -111,7 +111,7 @@ static int listen_on_socket(Supervisor *s) {
 
 /* After everything else: the last launch's "done" is often here together with the stop that follows from it. */
 static int watch_signal(Supervisor *s, int signal) {
-        sd_event_source *source;
+        _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
         int r;
 
         r = sd_event_add_signal(s->event, &source, signal, on_sigterm, s);
