@@ -153,6 +153,7 @@ def _(t):
         make()
         for _ in range(3):
             answer = there.list_keys(INSIDE)
+            note("%s: a request fails after %.0f ms" % (how, answer["took"] * 1000))
             assert not isinstance(answer["answer"], bytes) and answer["took"] < FAILS_WITHIN, (how, answer)
         Path(agent.path).unlink(missing_ok=True)
         agent.start()
@@ -338,6 +339,7 @@ def _(t):
         os.kill(pid, signal.SIGKILL)
         answer = there.list_keys(INSIDE)
         assert has_key(answer, agent), (n, answer)
+        note("the next bridge answers after %.0f ms" % (answer["took"] * 1000))
         gone, received = there.ended(timeout=5, at_least=3)
         assert (gone, received) == (3, b""), (n, gone, received)
         there.drop()
