@@ -187,6 +187,8 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
 
         r = mounts_check(run->options->plan, run->container, &why);
         if (r >= 0) {
+                if (guest_run_pending_signal() > 0)
+                        return 0; /* on_signal() is next, and ends it */
                 r = launch_go_give(run->options->launch_fd);
                 if (r >= 0) {
                         run_set_state(run, RUN_WAITING);
@@ -205,9 +207,18 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
 
 static void on_container_pid(Run *run) {
         uint64_t now;
+        int r;
 
-        if (run->check_timer || read_pid(run, "pid", &run->container) < 0)
+        if (run->check_timer)
                 return;
+        r = read_pid(run, "pid", &run->container);
+        if (r == -EINVAL || r == -ENOENT)
+                return; /* not written yet */
+        if (r < 0) {
+                run->error = log_error(r, "Cannot read %s/pid", run->options->plan->launch_path);
+                run_kill(run);
+                return;
+        }
 
         run->container_fd = (int) syscall(SYS_pidfd_open, run->container, 0);
         (void) sd_event_now(run->event, CLOCK_MONOTONIC, &now);
