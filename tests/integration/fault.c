@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
-/* For LD_PRELOAD into the launcher: at its FAULT_AT-th call of one of the functions below something goes wrong. Calls are counted in
- * the process that was started, not in what it forks. Without FAULT_AT they are only listed.
+/* For LD_PRELOAD into the launcher: one of its calls of the functions below goes wrong. Only calls of the process that was started
+ * count, not of what it forks. Without FAULT_AT they are only listed.
  *
- *   FAULT_LOG=FILE     each call as a line "number function argument"
- *   FAULT_AT=N         the call that fails or is interrupted
- *   FAULT_ERRNO=E      it fails with that error
- *   FAULT_SIGNAL=S     the process gets that signal just before it
- *   FAULT_PORTS=P,…    what getsockname() says of sockets on the loopback address: these ports first, one a call */
+ *   FAULT_LOG=FILE         each call as a line "function argument", before the one that goes wrong a line "fault"
+ *   FAULT_AT=N             the N-th one
+ *   FAULT_FUNCTION=NAME    … of this function
+ *   FAULT_BEGIN=S, _END=S  … with an argument that begins and ends so
+ *   FAULT_ERRNO=E          fails with that error
+ *   FAULT_SIGNAL=S         comes just after that signal
+ *   FAULT_PORTS=P,…        what getsockname() says of sockets on the loopback address: these ports first, one a call */
 
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS
@@ -29,7 +31,7 @@
 static pid_t self;
 static int log_fd = -1;
 static long calls, at, error_number, signal_number;
-static const char *ports;
+static const char *ports, *wanted = "", *begin = "", *end = "";
 
 __attribute__((constructor)) static void set_up(void) {
         const char *log = getenv("FAULT_LOG");
@@ -41,20 +43,31 @@ __attribute__((constructor)) static void set_up(void) {
         error_number = atol(getenv("FAULT_ERRNO") ?: "0");
         signal_number = atol(getenv("FAULT_SIGNAL") ?: "0");
         ports = getenv("FAULT_PORTS");
+        wanted = getenv("FAULT_FUNCTION") ?: "";
+        begin = getenv("FAULT_BEGIN") ?: "";
+        end = getenv("FAULT_END") ?: "";
+}
+
+static bool is_wanted(const char *function, const char *argument) {
+        size_t n = strlen(argument), k = strlen(end);
+
+        return strcmp(function, wanted) == 0 && strncmp(argument, begin, strlen(begin)) == 0 && n >= k &&
+                strcmp(argument + n - k, end) == 0;
 }
 
 /* Whether this call has to fail; errno is set. */
 static bool fails(const char *function, const char *argument) {
         int saved = errno;
+        bool hit;
 
         if (getpid() != self)
                 return false;
 
-        calls++;
+        hit = is_wanted(function, argument) && ++calls == at;
         if (log_fd >= 0)
-                dprintf(log_fd, "%ld %s %s\n", calls, function, argument);
+                dprintf(log_fd, "%s%s %s\n", hit ? "fault\n" : "", function, argument);
         errno = saved;
-        if (calls != at)
+        if (!hit)
                 return false;
 
         if (signal_number > 0)

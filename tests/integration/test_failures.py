@@ -325,86 +325,104 @@ def fault_library(t):
     return library
 
 
+class Call:
+    """One of the launcher's: what it calls, with what (as the text before and after a number that is another one each time), and
+    the how many-th such call it is."""
+
+    def __init__(self, line, seen):
+        self.function, argument = line.split(" ", 1)
+        parts = re.split("[0-9a-f]{8}|[0-9]{2,}", argument)
+        self.begin, self.end = parts[0], parts[-1] if len(parts) > 1 else ""
+        key = (self.function, self.begin, self.end)
+        self.number = seen[key] = seen.get(key, 0) + 1
+
+    def __str__(self):
+        return "%s %s…%s, number %d" % (self.function, self.begin, self.end, self.number)
+
+    def environment(self):
+        return {"FAULT_FUNCTION": self.function, "FAULT_BEGIN": self.begin, "FAULT_END": self.end, "FAULT_AT": str(self.number)}
+
+    def is_the(self, function, begin):
+        return self.function == function and self.begin.startswith(begin)
+
+
 def fault_calls(t, library, profile, work):
-    """The launcher's calls, as (number, function, argument)."""
+    """The launcher's calls until it gives the go, and those after."""
     log = t.tempdir() / "log"
+    shell(profile, "true", cwd=work)  # makes what is made once
     assert shell(profile, "echo", "ran", cwd=work, env={"LD_PRELOAD": str(library), "FAULT_LOG": str(log)}).stdout == "ran\n"
-    found = [line.split(" ", 2) for line in log.read_text().splitlines()]
-    return [(int(number), function, argument.strip()) for number, function, argument in found]
+    seen = {}
+    calls = [Call(line, seen) for line in log.read_text().splitlines()]
+    go = next(i for i, c in enumerate(calls) if c.is_the("renameat", "guest/go"))
+    # The check of the mounts asks again and again.
+    return ([c for c in calls[:go + 1] if c.number <= 2 or not c.begin], [c for c in calls[go + 1:] if c.number <= 2 or not c.begin])
 
 
-def number_of(calls, function, argument):
-    return next(number for number, f, a in calls if f == function and argument in a)
-
-
-def for_each_call(t, numbers, extra, judge):
-    """Launches, one for each number, in a few profiles side by side: judge(number, process) finds fault or returns None."""
+def for_each_call(t, choose, extra, judge):
+    """Launches, one for each call that choose(before, after) takes, a few at a time. judge(call, process) says what is wrong, or None;
+    when all have ended, nothing may be left of any."""
     library = fault_library(t)
-    profiles = ["t-fault%d" % i for i in range(4)]
-    works = {}
-    for profile in profiles:
-        t.profile(profile)
-        works[profile] = t.repository()
-    calls = fault_calls(t, library, profiles[0], works[profiles[0]])
-    chosen = [c for c in calls if numbers(calls, c)]
-    free = list(profiles)
-    faults = []
+    t.profile(PROFILE)
+    work = t.repository()
+    logs = t.tempdir()
+    before, after = fault_calls(t, library, PROFILE, work)
+    chosen = choose(before, after)
 
-    def one(call):
-        profile = free.pop()
-        try:
-            env = dict(extra, LD_PRELOAD=str(library), FAULT_AT=str(call[0]))
-            p = shell(profile, "echo", "ran", cwd=works[profile], env=env, check=False, timeout=90)
-            fault = judge(calls, call, p)
-            try:
-                assert_no_traces(profile, 12)
-            except AssertionError as e:
-                fault = "%s; %s" % (fault, e)
-            if fault:
-                faults.append("call %d, %s %s: %s; %r" % (*call, fault, p))
-        finally:
-            free.append(profile)
-    at_once([lambda c=c: one(c) for c in chosen], len(profiles))
-    note("%d of %d calls" % (len(chosen), len(calls)))
+    def one(call, log):
+        env = dict(extra, LD_PRELOAD=str(library), FAULT_LOG=str(log), **call.environment())
+        begin = time.monotonic()
+        p = shell(PROFILE, "echo", "ran", cwd=work, env=env, check=False, timeout=120)
+        if time.monotonic() - begin > 10:
+            note("%s: %.1f s" % (call, time.monotonic() - begin))
+        fault = judge(call, p) if "fault\n" in log.read_text() else "the call did not come"
+        return fault and "%s: %s; %r" % (call, fault, p)
+    faults = [f for f in at_once([lambda c=c, n=n: one(c, logs / str(n)) for n, c in enumerate(chosen)]) if f]
+    try:
+        assert_no_traces(PROFILE)
+    except AssertionError as e:
+        faults.append(str(e))
+        # Whose it is: the launch directory's name is in its log.
+        for id in set(re.findall("[0-9a-f]{8}", str(e))):
+            faults += ["%s is of: %s" % (id, c) for n, c in enumerate(chosen) if id in (logs / str(n)).read_text()]
+    note("%d of %d calls" % (len(chosen), len(before) + len(after)))
     assert not faults, "\n".join(faults)
 
 
 @test("each call that the launcher makes before podman fails once: a message, nothing runs, nothing is left")
 def _(t):
-    def judge(calls, call, p):
+    def judge(call, p):
         said = [line for line in p.stderr.splitlines() if line.startswith("claude-profile: ") and "Isolation is" not in line]
         if p.returncode == 0:
             # What may be missing, or is tried again.
             return None if p.stdout == "ran\n" else "status 0, but nothing ran"
-        if not said:
-            return "no message"
-        if p.stdout and call[0] <= number_of(calls, "renameat", "guest/go"):
-            return "the guest ran"
-        return None
-    for_each_call(t, lambda calls, c: c[0] <= number_of(calls, "renameat", "guest/go"), {"FAULT_ERRNO": "5"}, judge)
+        return "no message" if not said else "the guest ran" if p.stdout else None
+
+    def choose(before, after):
+        # Not what is read before anything is made: those are refusals as in the tests above.
+        return before[next(i for i, c in enumerate(before) if c.function == "socket"):]
+    for_each_call(t, choose, {"FAULT_ERRNO": "5"}, judge)
+
+
+def changes(calls):
+    """From the launch directory on, what changes something, and what lies between."""
+    first = next((i for i, c in enumerate(calls) if c.is_the("mkdirat", ".new-")), 0)
+    return [c for c in calls[first:] if c.function not in ("openat", "open", "signalfd", "socket")]
 
 
 @test("the launcher is killed at each of its steps: nothing is left")
 def _(t):
-    def chosen(calls, call):
-        # The changes, and what lies between them: from the launch directory on, to the very end.
-        return call[0] >= number_of(calls, "mkdirat", ".new-") and call[1] not in ("openat", "open", "signalfd")
-
-    def judge(calls, call, p):
+    def judge(call, p):
         return None if p.returncode == -signal.SIGKILL else "status %d" % p.returncode
-    for_each_call(t, chosen, {"FAULT_SIGNAL": "9"}, judge)
+    for_each_call(t, lambda before, after: changes(before) + changes(after), {"FAULT_SIGNAL": "9"}, judge)
 
 
 @test("the launcher gets SIGTERM at each of its steps before the guest runs: it ends, the guest does not run, nothing is left")
 def _(t):
-    def chosen(calls, call):
-        return number_of(calls, "mkdirat", ".new-") <= call[0] <= number_of(calls, "renameat", "guest/go") and call[0] % 3 == 0
-
-    def judge(calls, call, p):
-        if p.stdout:
+    def judge(call, p):
+        if p.stdout and not call.is_the("renameat", "guest/go"):
             return "the guest ran"
-        return None if p.returncode in (143, 137) else "status %d" % p.returncode
-    for_each_call(t, chosen, {"FAULT_SIGNAL": "15"}, judge)
+        return None if p.returncode in (143, 137) or p.stdout else "status %d" % p.returncode
+    for_each_call(t, lambda before, after: changes(before), {"FAULT_SIGNAL": "15"}, judge)
 
 
 # --- the port -------------------------------------------------------------------------------------------------
