@@ -55,22 +55,24 @@ static Client *client_free(Client *c) {
 /* Ends */
 
 void client_report(Manager *m, Outcome outcome, Peer peer) {
-        report_end(m->report, &(ConnectionEnd) { .outcome = outcome, .peer = peer });
+        const ConnectionEnd end = { .outcome = outcome, .peer = peer };
+
+        report_end(m->report, &end);
 }
 
 static void client_end_asking(Client *c, Outcome outcome, const char *asked_for) {
         Manager *m = c->manager;
+        const ConnectionEnd end = {
+                .outcome = outcome,
+                .service = c->service,
+                .asked_for = asked_for,
+                .peer = c->peer,
+                .bytes_in = c->relay.flows[RELAY_A].bytes,
+                .bytes_out = c->relay.flows[RELAY_B].bytes,
+                .duration = now_usec() - c->since,
+        };
 
-        report_end(m->report, &(ConnectionEnd) {
-                                              .outcome = outcome,
-                                              .service = c->service,
-                                              .asked_for = asked_for,
-                                              .peer = c->peer,
-                                              .bytes_in = c->relay.flows[RELAY_A].bytes,
-                                              .bytes_out = c->relay.flows[RELAY_B].bytes,
-                                              .duration = now_usec() - c->since,
-                              });
-
+        report_end(m->report, &end);
         manager_remove(m, c);
         client_free(c);
 }

@@ -65,32 +65,37 @@ static const char *name_of(const ManifestService *service, char *buf) {
         return service ? service_format(service->id, buf) : NULL;
 }
 
+/* A connection that is not let in has no service, or a refusal for its outcome. */
+static bool is_refused(Outcome outcome, const ManifestService *service) {
+        return outcome_is_refused(outcome) || !service;
+}
+
 static void send_summary(Report *r, size_t row, Outcome outcome) {
         const ManifestService *service = row < SERVICES_MAX ? &r->manifest->services[row] : NULL;
         char name[WIRE_SERVICE_MAX], count[32], text[256];
-        const char *shown = name_of(service, name);
+        bool refused = is_refused(outcome, service);
         const JournalField fields[] = {
-                { .name = "BRIDGE_SERVICE", .value = shown },
-                { .name = "BRIDGE_OUTCOME", .value = outcome_is_refused(outcome) ? "refused" : "served" },
+                { .name = "BRIDGE_SERVICE", .value = name_of(service, name) },
+                { .name = "BRIDGE_OUTCOME", .value = refused ? "refused" : "served" },
                 { .name = "BRIDGE_REASON", .value = outcome_to_string(outcome) },
                 { .name = "BRIDGE_COUNT", .value = count },
+        };
+        const JournalEntry entry = {
+                .priority = refused ? LOG_NOTICE : LOG_INFO,
+                .message_id = MESSAGE_CONNECTIONS_SUPPRESSED,
+                .message = text,
+                .profile = r->manifest->profile,
+                .launch = r->manifest->id,
+                .fields = fields,
+                .n_fields = ELEMENTSOF(fields),
         };
 
         (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->kinds[row][outcome].untold);
         (void) snprintf(text, sizeof(text), "%s more connections%s%s %s: %s.", count, service ? " to " : "",
-                        service ? shown : "", outcome_is_refused(outcome) ? "refused" : "served",
-                        outcome_to_text(outcome));
+                        service ? name : "", refused ? "refused" : "served", outcome_to_text(outcome));
 
         /* What the journal does not take now is told next time. */
-        if (journal_send(&(JournalEntry) {
-                            .priority = outcome_is_refused(outcome) ? LOG_NOTICE : LOG_INFO,
-                            .message_id = MESSAGE_CONNECTIONS_SUPPRESSED,
-                            .message = text,
-                            .profile = r->manifest->profile,
-                            .launch = r->manifest->id,
-                            .fields = fields,
-                            .n_fields = ELEMENTSOF(fields),
-            }) >= 0)
+        if (journal_send(&entry) >= 0)
                 r->kinds[row][outcome].untold = 0;
 }
 
@@ -129,13 +134,8 @@ static void count_untold(Report *r, const ConnectionEnd *end) {
                 arm_summary(r);
 }
 
-/* A connection that is not let in has neither service nor bytes. */
-static bool is_refused(const ConnectionEnd *end) {
-        return outcome_is_refused(end->outcome) || !end->service;
-}
-
 static int send_entry(Report *r, const ConnectionEnd *end) {
-        bool refused = is_refused(end), known = end->peer.uid != UID_UNKNOWN;
+        bool refused = is_refused(end->outcome, end->service), known = end->peer.uid != UID_UNKNOWN;
         char name[WIRE_SERVICE_MAX], uid[32], in[32], out[32], duration[32], text[256];
         const char *shown = name_of(end->service, name);
         const JournalField fields[] = {
@@ -147,6 +147,15 @@ static int send_entry(Report *r, const ConnectionEnd *end) {
                 { .name = "BRIDGE_BYTES_IN", .value = refused ? NULL : in },
                 { .name = "BRIDGE_BYTES_OUT", .value = refused ? NULL : out },
                 { .name = "BRIDGE_DURATION_USEC", .value = duration },
+        };
+        const JournalEntry entry = {
+                .priority = refused ? LOG_NOTICE : LOG_INFO,
+                .message_id = refused ? MESSAGE_CONNECTION_REFUSED : MESSAGE_CONNECTION_SERVED,
+                .message = text,
+                .profile = r->manifest->profile,
+                .launch = r->manifest->id,
+                .fields = fields,
+                .n_fields = ELEMENTSOF(fields),
         };
 
         (void) snprintf(uid, sizeof(uid), "%u", end->peer.uid);
@@ -162,15 +171,7 @@ static int send_entry(Report *r, const ConnectionEnd *end) {
                 (void) snprintf(text, sizeof(text), "Served %s: %s bytes in, %s out; %s.", shown, in, out,
                                 outcome_to_text(end->outcome));
 
-        return journal_send(&(JournalEntry) {
-                        .priority = refused ? LOG_NOTICE : LOG_INFO,
-                        .message_id = refused ? MESSAGE_CONNECTION_REFUSED : MESSAGE_CONNECTION_SERVED,
-                        .message = text,
-                        .profile = r->manifest->profile,
-                        .launch = r->manifest->id,
-                        .fields = fields,
-                        .n_fields = ELEMENTSOF(fields),
-        });
+        return journal_send(&entry);
 }
 
 int report_new(sd_event *event, const Manifest *manifest, PeerCheck *peers, Report **ret) {
@@ -233,7 +234,7 @@ static bool tell(Report *r, const ConnectionEnd *end) {
 }
 
 void report_end(Report *r, const ConnectionEnd *end) {
-        if (is_refused(end))
+        if (is_refused(end->outcome, end->service))
                 r->n_refused++;
         else
                 r->n_served++;

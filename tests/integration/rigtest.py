@@ -278,7 +278,7 @@ def journal(*matches, since=None):
     run("journalctl", "--sync", check=False)
     argv = ["journalctl", "--user", "--output=json", "--all", "--quiet", *matches]
     if since is not None:
-        argv.append("--since=@%d" % int(since))
+        argv.append("--since=@%.6f" % since)
     return [json.loads(line) for line in run(*argv).stdout.splitlines()]
 
 

@@ -145,7 +145,7 @@ def _(t):
     launch.assert_gone(12, port)
     note((work / "bye").read_text())
     assert "status" in (work / "bye").read_text()
-    lines = run("sudo", "journalctl", "--quiet", "--output=cat", "--since=@%d" % int(since)).stdout
+    lines = run("sudo", "journalctl", "--quiet", "--output=cat", "--since=@%.6f" % since).stdout
     assert "ordering cycle" not in lines, lines
     assert "SIGKILL" not in "\n".join(l for l in lines.splitlines() if launch.scope in l), lines
 

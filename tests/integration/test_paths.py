@@ -297,7 +297,7 @@ def _(t):
     planted(pointer("gitdir: %s/.git\n" % victim), "%s/.git" % victim, "does not name it back")
     planted(pointer("gitdir: %s/.git/worktrees/elsewhere\n" % victim), "does not name it back")
     planted(pointer("gitdir: %s\n" % os.path.relpath(victim / ".git", HOME)), ".git")
-    planted(pointer("gitdir: %s/.gnupg\n" % HOME), "does not exist")
+    planted(pointer("gitdir: %s\n" % t.tempdir()), "does not name it back")
     planted(pointer("gitdir: /nonexistent\n"), "does not exist")
     planted(pointer("gitdir: %s" % ("x" * 5000)), "/.git")
     planted(pointer("nonsense\n"), "gitdir: …")

@@ -167,7 +167,7 @@ def _(t):
 
     b.finish()
     wait_for(lambda: len(b.entries(SERVED)) == 4, 10, "entries about those that the launch's end ended")
-    everything = run("sudo", "journalctl", "--quiet", "--output=export", "--all", "--since=@%d" % int(b.since)).stdout
+    everything = run("sudo", "journalctl", "--quiet", "--output=export", "--all", "--since=@%.6f" % b.since).stdout
     assert b.launch.id in everything and b.token not in everything, "the token is in the journal"
     assert_no_traces(PROFILE)
 

@@ -65,7 +65,7 @@ def in_arguments():
 
 
 def whole_journal(since):
-    return run("sudo", "sh", "-c", "journalctl --sync; exec journalctl --quiet --all --output=export --since=@%d" % int(since)).stdout
+    return run("sudo", "sh", "-c", "journalctl --sync; exec journalctl --quiet --all --output=export --since=@%.6f" % since).stdout
 
 
 def places(launch, since):

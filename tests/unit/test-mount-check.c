@@ -35,9 +35,9 @@ static void bind_mount(const char *source, const char *target, bool read_only) {
 
         (void) snprintf(from, sizeof(from), "%s", in_scratch(source));
         (void) snprintf(to, sizeof(to), "%s", in_scratch(target));
-        check(mount(from, to, NULL, MS_BIND | MS_REC, NULL) >= 0);
+        check(mount(from, to, "none", MS_BIND | MS_REC, NULL) >= 0);
         if (read_only)
-                check(mount(NULL, to, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) >= 0);
+                check(mount("none", to, "none", MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) >= 0);
 }
 
 static void mount_tmpfs(const char *target) {
@@ -55,7 +55,7 @@ static pid_t container_start(MakeMounts f) {
         assert_true(pid >= 0);
         if (pid == 0) {
                 (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-                check(unshare(CLONE_NEWNS) >= 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0);
+                check(unshare(CLONE_NEWNS) >= 0 && mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) >= 0);
                 f();
                 check(prctl(PR_SET_NAME, path_last(GUEST_PROGRAM)) >= 0 && write(fds[1], "m", 1) == 1);
                 for (;;)
@@ -164,12 +164,12 @@ static void mount_without_sub(void) {
 
 static void mount_sub_writable(void) {
         mount_usual();
-        check(mount(NULL, in_scratch("guest/dir/sub"), NULL, MS_BIND | MS_REMOUNT, NULL) >= 0);
+        check(mount("none", in_scratch("guest/dir/sub"), "none", MS_BIND | MS_REMOUNT, NULL) >= 0);
 }
 
 static void mount_dir_read_only(void) {
         mount_usual();
-        check(mount(NULL, in_scratch("guest/dir"), NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) >= 0);
+        check(mount("none", in_scratch("guest/dir"), "none", MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) >= 0);
 }
 
 static void mount_other_source(void) {
@@ -373,7 +373,7 @@ static int setup(void **state) {
         scratch_puts("src/file", "x");
         scratch_puts("guest/file", "");
         /* What this process mounts is seen by the stand-ins alone, which start with a copy. */
-        return unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -1 : 0;
+        return unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ? -1 : 0;
 }
 
 static bool mounts_can_be_made(void) {
@@ -382,7 +382,7 @@ static bool mounts_can_be_made(void) {
 
         pid = fork();
         if (pid == 0)
-                _exit(unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+                _exit(unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
                                 mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0);
         return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }

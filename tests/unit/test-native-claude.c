@@ -200,7 +200,7 @@ static void test_copy(void **state) {
 
 /* First launches that come at once: each gets a whole copy, and nothing else is left. */
 static void test_concurrent(void **state) {
-        _cleanup_free_ char *data = malloc(3 * MIB);
+        char *data = malloc(3 * MIB);
         pid_t pids[8];
         NativeClaude c;
         int status;
@@ -208,6 +208,7 @@ static void test_concurrent(void **state) {
         assert_non_null(data);
         memset(data, 'x', 3 * MIB);
         scratch_write(VERSIONS "/1.2.3", data, 3 * MIB);
+        free(data);
         assert_int_equal(chmod(in_scratch(VERSIONS "/1.2.3"), 0755), 0);
         c = find();
 
@@ -217,6 +218,7 @@ static void test_concurrent(void **state) {
                         int fd = native_claude_copy(&c, &stage.dirs);
                         struct stat st;
 
+                        native_claude_clear(&c);
                         _exit(fd < 0 || fstat(fd, &st) < 0 || (size_t) st.st_size != 3 * MIB);
                 }
         }

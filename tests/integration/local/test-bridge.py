@@ -3,6 +3,7 @@
 """The whole bridge program against stand-ins for agents and supervisor. Usage: test-bridge.py PROGRAM [TEST…]"""
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -71,7 +72,6 @@ class BridgeTest(unittest.TestCase):
         self.assertEqual(e["CLAUDE_LAUNCH"], h.ID)
         self.journal.entries.remove(e)
         return e
-
 
     def expect_refused_quietly(self, c):
         self.assertEqual(read_all(c), b"")
@@ -576,6 +576,27 @@ class Idle(BridgeTest):
         for c, a in pairs[::100]:
             c.sendall(b"x")
             self.assertEqual(read_exactly(a, 1), b"x")
+        for c, a in pairs:
+            c.close()
+            a.close()
+
+
+class Most(BridgeTest):
+    def test_as_many_as_there_may_be(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+        pairs = []
+        for _ in range(4096):
+            c = self.bridge.connect(self.bridge.line())
+            pairs.append((c, self.agent.accept()))
+            self.journal.read()
+        self.expect_refused(self.bridge.connect(self.bridge.line()), "too-many")
+        for c, a in pairs[::64]:
+            c.sendall(b"x")
+            self.assertEqual(read_exactly(a, 1), b"x")
+        for s in pairs.pop():
+            s.close()
+        self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)
+        self.expect_served()
         for c, a in pairs:
             c.close()
             a.close()
