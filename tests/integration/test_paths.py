@@ -341,6 +341,28 @@ def _(t):
     assert_no_traces(PROFILE)
 
 
+@test("another user's .git: above the work tree it is ignored with a word, behind a pointer it is refused")
+def _(t):
+    t.profile(PROFILE)
+    above = t.tempdir()
+    work = above / "work"
+    work.mkdir()
+    (above / "not-ours").write_text("x")
+    run("sudo", "install", "-d", "-o", "mallory", above / ".git")
+    t.cleanup(run, "sudo", "rm", "-rf", above / ".git")
+    p = shell(PROFILE, "sh", "-c", "pwd; ls -A ..", cwd=work)
+    assert p.stdout == "%s\nwork\n" % work, p
+    assert "%s/.git belongs to another user and is ignored" % above in p.stderr, p
+
+    victim = t.repository()
+    linked = t.tempdir() / "linked"
+    git("-C", victim, "worktree", "add", "-q", linked)
+    admin = victim / ".git/worktrees/linked"
+    run("sudo", "chown", "mallory", admin)
+    t.cleanup(run, "sudo", "chown", "dev", admin)
+    refused(linked, str(admin), "belongs to another user")
+
+
 # --- names (Y01, Y02) -----------------------------------------------------------------------------------------
 
 @test("profile names become units that name them, and different names different units")

@@ -234,6 +234,52 @@ def _(t):
     assert_no_traces(PROFILE)
 
 
+@test("another user's agent: not used at the start, nor when it takes the place of ours; it gets no byte")
+def _(t):
+    t.profile(PROFILE)
+    work = t.tempdir()
+    # Where everybody may connect, as an attacker would have it: the mode of the socket is not what protects.
+    place = Path(run("sudo", "-u", "mallory", "mktemp", "-d", "/tmp/agent.XXXXXX").stdout.strip())
+    t.cleanup(run, "sudo", "rm", "-rf", place)
+    listener = subprocess.Popen(["sudo", "-u", "mallory", "python3", "-c", """
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+os.chmod(sys.argv[1], 0o666)
+os.chmod(os.path.dirname(sys.argv[1]), 0o755)
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    try:
+        received = c.recv(100)
+    except ConnectionError:
+        received = b""
+    print(received.hex() or "nothing", flush=True)
+    c.close()
+""", str(place / "agent.sock")], stdout=subprocess.PIPE, text=True)
+    t.cleanup(listener.stdout.close)
+    t.cleanup(listener.wait)
+    t.cleanup(run, "sudo", "kill", str(listener.pid))
+    assert listener.stdout.readline() == "ready\n"
+
+    p = shell(PROFILE, "bash", "-c", "echo agent ${SSH_AUTH_SOCK-none}", cwd=work, env=with_agent(place / "agent.sock"))
+    assert p.stdout == "agent none\n" and "No ssh-agent answers" in p.stderr, p
+    assert listener.stdout.readline() == "nothing\n"
+
+    agent = t.ssh_agent()
+    link = t.tempdir() / "agent.link"
+    link.symlink_to(agent.path)
+    launch, there = start(t, link)
+    assert has_key(there.list_keys(INSIDE), agent)
+    (link.parent / "new").symlink_to(place / "agent.sock")
+    os.replace(link.parent / "new", link)
+    answer = there.list_keys(INSIDE)
+    assert not isinstance(answer["answer"], bytes) and answer["took"] < FAILS_WITHIN, answer
+    assert listener.stdout.readline() == "nothing\n"
+    finish(launch)
+
+
 @test("a dead agent first in line is skipped")
 def _(t):
     t.profile(PROFILE)
@@ -343,6 +389,12 @@ def _(t):
         gone, received = there.ended(timeout=5, at_least=3)
         assert (gone, received) == (3, b""), (n, gone, received)
         there.drop()
+    # Other signals, other than of the manager's, do no more.
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        pid = int(unit_property(launch.bridge, "MainPID"))
+        os.kill(pid, number)
+        wait_for(lambda: unit_property(launch.bridge, "MainPID") != str(pid), 5, "the bridge's end by signal %d" % number)
+        assert has_key(there.list_keys(INSIDE), agent), number
     # Two requests for each bridge, in a burst, find the next one as well.
     os.kill(int(unit_property(launch.bridge, "MainPID")), signal.SIGKILL)
     assert len(there.time_requests(INSIDE, b"", at_least=20)) == 20

@@ -10,7 +10,20 @@
 
 #include <valgrind/memcheck.h>
 
+#ifdef EARLY_EXIT
+/* The control: the comparison that must not be, put into the place of the real one's result. valgrind has to see it. */
+static unsigned early_exit_difference(const char *a, const char *b, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (a[i] != b[i])
+                        return 1;
+
+        return 0;
+}
+
+#define TOKEN_VERDICT_IS_PUBLIC(x) ((x) = early_exit_difference(token, padded, sizeof(padded)))
+#else
 #define TOKEN_VERDICT_IS_PUBLIC(x) VALGRIND_MAKE_MEM_DEFINED(&(x), sizeof(x))
+#endif
 #include "bridge/handshake.c"
 
 #define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -58,6 +71,9 @@ int main(void) {
                 }
         }
 
+#ifdef EARLY_EXIT
+        return VALGRIND_COUNT_ERRORS == before;
+#endif
         if (VALGRIND_COUNT_ERRORS != before) {
                 fprintf(stderr, "the handshake branches on the token\n");
                 return 1;
