@@ -10,6 +10,7 @@
  * - Wait for the file `go`. The launcher makes it appear when it has compared the mounts with its plan;
  *   nothing is read before. That the file is opened tells the launcher that failures are now the guest's.
  * - Load environment, command, bridge and public keys from the launch directory.
+ * - See that names can be looked up: a session that cannot is better not begun.
  * - Prepare the user database, the home directory with the link to the host's claude, and GnuPG. The way to
  *   the bridge goes to a file that only the guest's user can read: a token in the environment would end up
  *   in transcripts.
@@ -43,6 +44,7 @@
 #include "guest/gnupg.h"
 #include "guest/home.h"
 #include "guest/launch-files.h"
+#include "guest/resolver.h"
 #include "guest/supervise.h"
 #include "guest/user.h"
 
@@ -211,6 +213,9 @@ static int entry_run(Entry *e) {
 
         r = wait_and_load(e);
         if (r != 0)
+                return r;
+        r = resolver_check();
+        if (r < 0)
                 return r;
 
         r = user_prepare(&e->shell);

@@ -2,11 +2,13 @@
 
 /* The launcher while podman runs. What can happen, and what follows:
  *
- *   conmon writes the container's pid   its mounts are compared with the plan; as planned: the go appears
+ *   conmon writes the container's pid   its mounts are compared with the plan, its network is looked at; all well: the go
+ *                                       appears
  *   the entry point opens the go        the guest has taken over: from here on every exit status is the guest's
  *   RequestStop, SIGTERM, SIGHUP        one signal goes on to podman, which passes it to the guest; 9 s later, or at the
  *                                       next such signal, the guest's control group is killed
  *   conmon ends, podman does not        somebody killed conmon: the group is killed
+ *   pasta ends, the container does not  the network is gone: the session is told, and goes on
  *   podman ends                         what is left in the group is killed; a container left over is removed
  *   the supervisor's line breaks        it was restarted: connect anew (supervisor-line.c)
  *
@@ -36,12 +38,14 @@
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
 #include "launch/mount-check.h"
+#include "launch/network.h"
 #include "launch/podman-spawn.h"
 #include "shared/bus.h"
 
 #define CHECK_INTERVAL_USEC (2 * USEC_PER_MSEC)
 #define CHECK_USEC (15 * USEC_PER_SEC)
 #define CONMON_GRACE_USEC (2 * USEC_PER_SEC)
+#define PASTA_GRACE_USEC (1 * USEC_PER_SEC) /* it ends with the container, too */
 #define EMPTY_USEC (5 * USEC_PER_SEC)
 
 typedef enum RunState {
@@ -72,7 +76,7 @@ typedef struct Run {
         int status;          /* of podman, as waitid() has it */
         bool by_signal;
         pid_t container;
-        int inotify_fd, conmon_fd, container_fd; /* the latter two are pidfds */
+        int inotify_fd, conmon_fd, container_fd, pasta_fd; /* the latter three are pidfds */
         int watch_launch, watch_go;
         sd_event_source *check_timer, *stop_timer;
         uint64_t check_deadline;
@@ -158,6 +162,27 @@ static int on_conmon(sd_event_source *s, int fd, uint32_t revents, void *userdat
         return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, CONMON_GRACE_USEC, 0, on_conmon_timer, run);
 }
 
+static bool container_is_alive(const Run *run) {
+        struct pollfd pfd = { .fd = run->container_fd, .events = POLLIN };
+
+        return run->container_fd >= 0 && poll(&pfd, 1, 0) == 0;
+}
+
+static int on_pasta_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        Run *run = userdata;
+
+        if (run->state == RUN_GUEST && container_is_alive(run))
+                log_warning("pasta, the sandbox's network, has died: the sandbox goes on without a network.");
+        return 0;
+}
+
+static int on_pasta(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        Run *run = userdata;
+
+        (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+        return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, PASTA_GRACE_USEC, 0, on_pasta_timer, run);
+}
+
 static int read_pid(const Run *run, const char *name, pid_t *ret) {
         _cleanup_free_ char *text = NULL;
         uint64_t pid;
@@ -175,6 +200,19 @@ static int read_pid(const Run *run, const char *name, pid_t *ret) {
         return 0;
 }
 
+static int give_go(Run *run) {
+        int r;
+
+        run->pasta_fd = network_helper_open(run->options->guest_cgroup_fd);
+        if (run->pasta_fd >= 0)
+                (void) sd_event_add_io(run->event, NULL, run->pasta_fd, EPOLLIN, on_pasta, run);
+
+        r = launch_go_give(run->options->launch_fd);
+        if (r >= 0)
+                run_set_state(run, RUN_WAITING);
+        return r;
+}
+
 /* The container's pid is written before its mounts are made, so the comparison is repeated until it holds, or the guest program,
  * which waits, shows that the mounts are all there. */
 static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
@@ -189,18 +227,18 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
         if (r >= 0) {
                 if (guest_run_pending_signal() > 0)
                         return 0; /* on_signal() is next, and ends it */
-                r = launch_go_give(run->options->launch_fd);
-                if (r >= 0) {
-                        run_set_state(run, RUN_WAITING);
+                r = network_check(run->container, &why);
+                if (r >= 0)
+                        r = give_go(run);
+                if (r >= 0)
                         return 0;
-                }
         } else if (usec < run->check_deadline && (r == -EAGAIN || r == -ENOENT)) {
                 (void) sd_event_source_set_time(s, usec + CHECK_INTERVAL_USEC);
                 return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
         }
 
         run->error = why ? log_error(r, "%s The sandbox was not started.", why) :
-                log_error(r, "Cannot compare the sandbox's mounts with what was planned");
+                log_error(r, "Cannot compare the sandbox's mounts and network with what was planned");
         run_kill(run);
         return 0;
 }
@@ -342,12 +380,6 @@ static int watch_bus(Run *run) {
         return supervisor_line_watch(run->options->supervisor, run->event);
 }
 
-static bool container_is_alive(const Run *run) {
-        struct pollfd pfd = { .fd = run->container_fd, .events = POLLIN };
-
-        return run->container_fd >= 0 && poll(&pfd, 1, 0) == 0;
-}
-
 /* Ends what podman left running, and what it left in its database. A podman that ended before its container lost it: its status
  * says nothing about the guest, which is killed here. */
 static void run_clean_up(Run *run) {
@@ -406,7 +438,8 @@ static int run_loop(Run *run) {
 }
 
 int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
-        Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF };
+        Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF,
+                .pasta_fd = -EBADF };
         int r;
 
         r = sd_event_new(&run.event);
@@ -426,5 +459,6 @@ int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
         fd_close(run.inotify_fd);
         fd_close(run.conmon_fd);
         fd_close(run.container_fd);
+        fd_close(run.pasta_fd);
         return r;
 }

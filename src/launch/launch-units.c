@@ -157,13 +157,6 @@ int scope_wait(sd_bus *bus, const Plan *p, Job *job, char **ret_cgroup) {
                 return log_error(-ESTALE, "The scope %s was started, but this process is not in it (%s). Try again.",
                                 p->units.scope, cgroup ?: "it is not active");
 
-        r = unit_is_active(bus, p->units.supervisor);
-        if (r < 0)
-                return log_error(r, "Cannot look at %s", p->units.supervisor);
-        if (r == 0)
-                return log_error(-ESRCH, "The supervisor %s does not run. See: journalctl --user -u %s .",
-                                p->units.supervisor, p->units.supervisor);
-
         *ret_cgroup = TAKE_PTR(cgroup);
         return 0;
 }
@@ -197,16 +190,17 @@ static int free_port(uint16_t *ret) {
         return 0;
 }
 
-/* -EADDRINUSE: the manager could not listen, or still has the unit of the try before. */
-static int socket_start_on(sd_bus *bus, const Plan *p, uint16_t port, char **ret_why) {
+static int socket_send(sd_bus *bus, const Plan *p, BridgeSocket *s) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
-        _cleanup_job_ Job job = { .give_up = guest_run_pending_signal };
         char description[256], address[32];
         int r;
 
+        r = free_port(&s->port);
+        if (r < 0)
+                return r;
         (void) snprintf(description, sizeof(description), "Port of the bridge of Claude sandbox %s-%s",
                         p->request->profile->name, p->id);
-        (void) snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned) port);
+        (void) snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned) s->port);
 
         r = new_transient_unit(bus, p->units.socket, &m);
         if (r >= 0)
@@ -227,33 +221,44 @@ static int socket_start_on(sd_bus *bus, const Plan *p, uint16_t port, char **ret
                                 "After", "as", 1, p->units.scope);
         if (r >= 0)
                 r = end_transient_unit(m);
+        s->job.give_up = guest_run_pending_signal;
         if (r >= 0)
-                r = job_send(&job, bus, m);
-        if (r >= 0)
-                r = job_wait(&job, ret_why);
-        if (r < 0 && ((job.result && streq(job.result, "failed")) || sd_bus_error_has_name(&job.error, ERROR_UNIT_EXISTS)))
-                return -EADDRINUSE;
+                r = job_send(&s->job, bus, m);
 
         return r;
 }
 
-int bridge_socket_start(sd_bus *bus, const Plan *p, uint16_t *ret_port) {
+int bridge_socket_request(sd_bus *bus, const Plan *p, BridgeSocket *s) {
+        int r;
+
+        r = socket_send(bus, p, s);
+        s->asked = r >= 0;
+        return r;
+}
+
+/* The manager could not listen, or still has the unit of the try before. */
+static bool socket_try_again(const BridgeSocket *s) {
+        return (s->job.result && streq(s->job.result, "failed")) || sd_bus_error_has_name(&s->job.error, ERROR_UNIT_EXISTS);
+}
+
+int bridge_socket_wait(sd_bus *bus, const Plan *p, BridgeSocket *s) {
+        bool again = s->asked; /* what was asked for before the scope was there may have failed for want of it */
         _cleanup_free_ char *why = NULL;
-        uint16_t port = 0;
         int r = -EADDRINUSE;
 
-        for (unsigned i = 0; i < PORT_TRIES && r == -EADDRINUSE; i++) {
-                r = free_port(&port);
-                if (r < 0)
-                        return log_error(r, "Cannot get a port on 127.0.0.1");
-
-                r = socket_start_on(bus, p, port, &why);
-                if (r == -EINTR)
-                        return r;
+        for (unsigned i = 0; i < PORT_TRIES; i++) {
+                r = s->asked ? 0 : socket_send(bus, p, s);
                 if (r >= 0) {
-                        *ret_port = port;
-                        return 0;
+                        free(TAKE_PTR(why));
+                        r = job_wait(&s->job, &why);
                 }
+                if (r >= 0 || r == -EINTR)
+                        return r;
+                if (!again && !socket_try_again(s))
+                        break;
+
+                job_clear(&s->job);
+                s->asked = again = false;
         }
 
         return log_error(r, "The user manager did not start %s (%s). See: journalctl --user -u %s .",

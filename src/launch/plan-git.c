@@ -70,7 +70,7 @@ static void parse_identity(const char *text, size_t n, const char *values[_IDENT
 
 /* git reads configuration in a repository that a guest may have written: `git config` runs no hook, filter, pager or monitor,
  * and whatever it includes comes back as values only. */
-static int ask_git(const Plan *p, char **ret, size_t *ret_n) {
+int plan_git_ask(Plan *p) {
         static const char *const passed[] = { "HOME", "PATH", "XDG_CONFIG_HOME", "LANG" };
         static char *const argv[] = { (char *) "git", (char *) "--no-pager", (char *) "config", (char *) "--show-scope",
                 (char *) "--null", (char *) "--get-regexp",
@@ -82,11 +82,12 @@ static int ask_git(const Plan *p, char **ret, size_t *ret_n) {
         if (r >= 0)
                 r = strv_add(&env, "GIT_TERMINAL_PROMPT=0");
         if (r < 0)
-                return r;
+                return log_oom();
 
-        return subprocess_run(&(Subprocess) {
+        r = subprocess_start(&(Subprocess) {
                         .argv = argv, .env = env, .directory = p->directory,
-                        .timeout_usec = GIT_TIMEOUT_USEC, .output_max = GIT_OUTPUT_MAX }, ret, ret_n);
+                        .timeout_usec = GIT_TIMEOUT_USEC, .output_max = GIT_OUTPUT_MAX }, &p->git);
+        return r < 0 ? log_error(r, "Cannot start git") : 0;
 }
 
 static void print_value(FILE *f, const char *value) {
@@ -172,7 +173,7 @@ int plan_git(Plan *p) {
         if (r < 0)
                 return r;
 
-        r = ask_git(p, &output, &n);
+        r = subprocess_finish(&p->git, &output, &n);
         if (r == -ENOENT)
                 return 0; /* no git here: nothing it could have resolved */
         if (r < 0) {

@@ -96,6 +96,7 @@ Plan *plan_free(Plan *p) {
         free(p->files);
         free(p->services);
 
+        subprocess_abandon(&p->git);
         launch_units_clear(&p->units);
         free(p->container);
         free(p->directory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a sandboxed launch will do, as a value. Making a plan reads, asks and decides, but changes nothing; execute.c carries
+/* What a sandboxed launch will do, as a value. Making a plan reads, asks and decides, but changes nothing; sandbox.c carries
  * it out; tests compare it. Everything in it is the plan's own. */
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "launch/native-claude.h"
 #include "shared/launch-dir.h"
+#include "shared/subprocess.h"
 #include "shared/unit-name.h"
 
 typedef enum MountKind {
@@ -56,6 +57,7 @@ typedef struct Plan {
         char *guest_bin;   /* the directory that becomes GUEST_BIN */
         NativeClaude native; /* the host's claude; source is NULL if the image's own is used */
         bool tty;
+        RunningProcess git; /* asked for the identity: plan_git() takes the answer */
 
         Mount *mounts;
         size_t n_mounts, mounts_allocated;
@@ -89,6 +91,7 @@ bool plan_has_service(const Plan *p, ServiceKind kind);
 
 /* The parts of a plan, each in a file of its own. All return 0 or negative errno, having said what is wrong. */
 int plan_work_root(Plan *p);  /* directory, work_root, git_common: first of all, it refuses */
+int plan_git_ask(Plan *p);    /* starts git: it is to work while others are waited for */
 int plan_git(Plan *p);        /* ~/.gitconfig, identity */
 int plan_ssh(Plan *p);        /* known_hosts, ~/.ssh, agents */
 int plan_gpg(Plan *p);        /* agent, public keys */

@@ -44,7 +44,7 @@ typedef struct Launch {
         SupervisorLine supervisor;
         int guest_cgroup_fd;
         int native_fd;
-        uint16_t port;
+        BridgeSocket socket;
         bool left;         /* the supervisor is to clear away: to it this launch just breaks off */
         uint64_t begin_usec;
         uint64_t jobs_usec; /* spent on the manager's two jobs */
@@ -110,6 +110,25 @@ static int check_interrupt(int r) {
         return r >= 0 && guest_run_pending_signal() > 0 ? -EINTR : r;
 }
 
+/* That it answers shows that it runs. */
+static int open_line(Launch *l) {
+        const char *unit = l->plan->units.supervisor;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = supervisor_line_open(&l->supervisor, l->plan);
+        if (r < 0) {
+                /* It was about to end: it does so when no launch seems to need it. */
+                r = unit_start(l->bus, unit, guest_run_pending_signal, &why);
+                if (r >= 0)
+                        r = supervisor_line_open(&l->supervisor, l->plan);
+        }
+        if (r == -EINTR)
+                return r;
+
+        return r < 0 ? log_error(r, "The supervisor %s does not answer. See: journalctl --user -u %s .", unit, unit) : 0;
+}
+
 /* What depends on neither scope nor supervisor is decided while the manager starts them. */
 static int plan_and_enter(Launch *l) {
         uint64_t before_usec;
@@ -126,6 +145,8 @@ static int plan_and_enter(Launch *l) {
 
         l->scope_asked = true;
         r = plan_ssh(p);
+        if (r >= 0 && p->n_services > 0)
+                (void) bridge_socket_request(l->bus, p, &l->socket); /* start_bridge() sees what came of it */
         if (r >= 0)
                 r = plan_mounts(p);
         if (r >= 0)
@@ -144,9 +165,9 @@ static int plan_and_enter(Launch *l) {
                 return r;
         l->jobs_usec += now_usec() - before_usec;
 
-        r = supervisor_line_open(&l->supervisor, p);
+        r = open_line(l);
         if (r < 0)
-                return log_error(r, "The supervisor %s does not answer", p->units.supervisor);
+                return r;
 
         if (p->request->settings->gpg_agent) {
                 r = plan_gpg(p);
@@ -164,12 +185,12 @@ static int start_bridge(Launch *l) {
         if (l->plan->n_services == 0)
                 return 0;
 
-        r = bridge_socket_start(l->bus, l->plan, &l->port);
+        r = bridge_socket_wait(l->bus, l->plan, &l->socket);
         if (r < 0)
                 return r;
         l->jobs_usec += now_usec() - before_usec;
 
-        return launch_bridge_files_write(l->plan, l->dir_fd, l->cgroup, l->port);
+        return launch_bridge_files_write(l->plan, l->dir_fd, l->cgroup, l->socket.port);
 }
 
 static int prepare(Launch *l) {
@@ -182,6 +203,8 @@ static int prepare(Launch *l) {
                 return log_oom();
 
         r = plan_work_root(l->plan);
+        if (r >= 0)
+                r = plan_git_ask(l->plan);
         if (r >= 0)
                 r = check_isolation(l->plan->request->settings);
         if (r >= 0)
@@ -227,6 +250,7 @@ static void launch_end(Launch *l, int status) {
         fd_close(l->guest_cgroup_fd);
         fd_close(l->native_fd);
         job_clear(&l->scope_job);
+        job_clear(&l->socket.job);
         if (l->bus)
                 (void) sd_bus_close_unref(l->bus); /* nothing waits to be sent, and a flush has no bound */
         podman_access_clear(&l->podman);
@@ -253,7 +277,7 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
         } else if (r >= 0)
                 r = guest_run(&(GuestRunOptions) {
                                 .plan = l.plan, .podman = &l.podman, .bus = l.bus, .launch_fd = l.dir_fd,
-                                .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.port },
+                                .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.socket.port },
                                 &status, &l.left);
         terminal_restore(&terminal);
         launch_end(&l, status);

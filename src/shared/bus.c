@@ -225,8 +225,8 @@ int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why)
         return r;
 }
 
-int unit_start(sd_bus *bus, const char *unit, char **ret_why) {
-        _cleanup_job_ Job job = { 0 };
+int unit_start(sd_bus *bus, const char *unit, int (*give_up)(void), char **ret_why) {
+        _cleanup_job_ Job job = { .give_up = give_up };
         int r;
 
         r = unit_job_send(bus, "StartUnit", unit, &job);

@@ -56,8 +56,8 @@ void job_clear(Job *job);
  * loaded is a success. */
 int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why);
 
-/* Calls StartUnit and waits. */
-int unit_start(sd_bus *bus, const char *unit, char **ret_why);
+/* Calls StartUnit and waits; `give_up` as in Job. */
+int unit_start(sd_bus *bus, const char *unit, int (*give_up)(void), char **ret_why);
 
 /* One string property of a unit; `interface` is "Unit", "Scope", "Service"…. The caller frees. */
 int unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property, char **ret);

@@ -182,13 +182,11 @@ static bool program_exists(const char *name) {
         return false;
 }
 
-int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
+int subprocess_start(const Subprocess *p, RunningProcess *ret) {
         _cleanup_close_ int in = -EBADF, out_read = -EBADF, out_write = -EBADF, error_read = -EBADF, error_write = -EBADF;
         uint64_t deadline = now_usec() + p->timeout_usec;
-        _cleanup_free_ char *output = NULL;
         pid_t pid, parent = getpid();
-        int fds[2], r, error = 0;
-        size_t n = 0;
+        int fds[2];
 
         in = input_open(p->input);
         if (in < 0)
@@ -208,24 +206,63 @@ int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
         if (pid == 0)
                 child_exec(p, in, out_write, error_write, parent);
 
-        out_write = fd_close(out_write);
-        error_write = fd_close(error_write);
-        r = read_output(out_read, p->output_max, deadline, &output, &n);
-        if (r >= 0)
-                r = wait_bounded(pid, deadline);
-        if (r < 0) {
-                kill_group(pid);
-                return r;
+        *ret = (RunningProcess) {
+                .pid = pid,
+                .output_fd = TAKE_FD(out_read),
+                .error_fd = TAKE_FD(error_read),
+                .program = p->argv[0],
+                .deadline = deadline,
+                .output_max = p->output_max,
+        };
+        return 0;
+}
+
+void subprocess_abandon(RunningProcess *p) {
+        if (p->pid == 0)
+                return;
+
+        kill_group(p->pid);
+        fd_close(p->output_fd);
+        fd_close(p->error_fd);
+        *p = (RunningProcess) { 0 };
+}
+
+int subprocess_finish(RunningProcess *p, char **ret_output, size_t *ret_size) {
+        _cleanup_free_ char *output = NULL;
+        int r, status, error = 0;
+        size_t n = 0;
+
+        status = read_output(p->output_fd, p->output_max, p->deadline, &output, &n);
+        if (status >= 0)
+                status = wait_bounded(p->pid, p->deadline);
+        if (status < 0) {
+                subprocess_abandon(p);
+                return status;
         }
+
         /* The child is gone: its message is here, or there is none. */
-        if (read(error_read, &error, sizeof(error)) == sizeof(error))
-                return error == -EACCES && !program_exists(p->argv[0]) ? -ENOENT : error;
+        r = read(p->error_fd, &error, sizeof(error)) == sizeof(error) ? error : 0;
+        if (r == -EACCES && !program_exists(p->program))
+                r = -ENOENT;
+        fd_close(p->output_fd);
+        fd_close(p->error_fd);
+        *p = (RunningProcess) { 0 };
+        if (r < 0)
+                return r;
 
         if (ret_output)
                 *ret_output = TAKE_PTR(output);
         if (ret_size)
                 *ret_size = n;
-        return r;
+        return status;
+}
+
+int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size) {
+        RunningProcess running;
+        int r;
+
+        r = subprocess_start(p, &running);
+        return r < 0 ? r : subprocess_finish(&running, ret_output, ret_size);
 }
 
 int environment_pick(char ***env, const char *const *names, size_t n_names) {

@@ -4,6 +4,8 @@
 /* Helper programs of the host (git, gpg, podman rm): run to their end, bounded in time and output, with an environment that
  * the caller built. */
 
+#include <sys/types.h>
+
 #include "basic/macro.h"
 
 typedef struct Subprocess {
@@ -20,6 +22,21 @@ typedef struct Subprocess {
  * process is gone in every case, and on failure all that it started (its process group) with it. `*ret_output` (may be NULL) is the
  * caller's, NUL-terminated. */
 int subprocess_run(const Subprocess *p, char **ret_output, size_t *ret_size);
+
+/* The same in two steps: the time from the start counts. A running process that is zero-initialized is none. */
+typedef struct RunningProcess {
+        pid_t pid;
+        int output_fd, error_fd;
+        const char *program; /* argv[0], the caller's */
+        uint64_t deadline;
+        size_t output_max;
+} RunningProcess;
+
+int subprocess_start(const Subprocess *p, RunningProcess *ret);
+int subprocess_finish(RunningProcess *p, char **ret_output, size_t *ret_size);
+
+/* Kills it, if it runs. */
+void subprocess_abandon(RunningProcess *p);
 
 /* In a child that is about to execute a program: whatever is open above standard error ends with that, inherited or not.
  * Async-signal-safe. 0 or negative errno. */

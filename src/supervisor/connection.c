@@ -123,6 +123,7 @@ static void connection_end(Connection *c) {
         }
 
         (void) connection_free(c);
+        (void) idle_watch(s);
         supervisor_update_status(s);
 }
 

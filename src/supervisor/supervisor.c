@@ -32,11 +32,9 @@ static int on_stop_timer(sd_event_source *source, uint64_t usec, void *userdata)
         return sd_event_exit(s->event, 0);
 }
 
-static int on_sigterm(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
-        Supervisor *s = userdata;
-
+void supervisor_stop(Supervisor *s) {
         if (s->stopping)
-                return 0;
+                return;
 
         s->stopping = true;
         (void) sd_notify(0, "STOPPING=1");
@@ -45,6 +43,10 @@ static int on_sigterm(sd_event_source *source, const struct signalfd_siginfo *si
         /* Launchers that died before they said anything. */
         (void) worker_sweep_all(s);
         supervisor_check_stopped(s);
+}
+
+static int on_sigterm(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        supervisor_stop(userdata);
         return 0;
 }
 
@@ -182,6 +184,7 @@ int supervisor_run(Supervisor *s) {
         r = newborn_watch(s);
         if (r < 0)
                 (void) log_error(r, "Cannot watch %s", s->dirs->runtime);
+        (void) idle_watch(s);
 
         r = sd_event_loop(s->event);
         return r < 0 ? log_error(r, "The event loop failed") : r;
@@ -207,6 +210,7 @@ Supervisor *supervisor_free(Supervisor *s) {
         (void) sd_event_source_disable_unref(s->stop_timer);
         (void) sd_event_source_disable_unref(s->newborn_watch);
         (void) sd_event_source_disable_unref(s->newborn_timer);
+        (void) sd_event_source_disable_unref(s->idle_timer);
         (void) sd_event_unref(s->event);
         if (s->listen_fd >= 0)
                 remove_socket(s);

@@ -55,6 +55,7 @@ struct Supervisor {
         bool sweep_again; /* there were too many workers for another */
         sd_event_source *stop_timer;
         sd_event_source *newborn_watch, *newborn_timer;
+        sd_event_source *idle_timer;
         bool stopping;
 };
 
@@ -80,6 +81,12 @@ Worker *worker_free(Worker *w);
 
 /* Looks after launches whose launcher has not said that it is there: it may die before. */
 int newborn_watch(Supervisor *s);
+
+/* Has it end by itself when no launch needs it for a while. Called when it starts and when a connection ends. */
+int idle_watch(Supervisor *s);
+
+/* Begins to end: what can be cleared away in time is. */
+void supervisor_stop(Supervisor *s);
 
 /* The status text of the unit. */
 void supervisor_update_status(Supervisor *s);

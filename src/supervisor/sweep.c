@@ -183,7 +183,7 @@ int start_gpg_agent(const Dirs *dirs) {
         if (r < 0)
                 return log_error(r, "Cannot reach the user manager"), EXIT_FAILURE;
 
-        r = unit_start(bus, "gpg-agent-extra.socket", &why);
+        r = unit_start(bus, "gpg-agent-extra.socket", NULL, &why);
         if (r >= 0 && unix_socket_answers(path))
                 return EXIT_SUCCESS;
 

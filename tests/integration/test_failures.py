@@ -234,6 +234,38 @@ def _(t):
     assert "could not find pasta" in text, text
 
 
+@test("a network that is none ends the launch before the guest runs: no address, a made-up one, nobody to ask for names")
+def _(t):
+    t.profile(PROFILE)
+    empty = t.tempdir() / "resolv.conf"
+    empty.write_text("# nobody\n")
+    network = "args[next(i for i, a in enumerate(args) if a.startswith('--network='))] = %r"
+    ways = {
+        "no address": (network % "--network=none", "pasta gave it no address", 1),
+        "link-local": (network % "--network=pasta:-4,-a,169.254.7.7,-n,16,-g,169.254.7.1", "169.254", 1),
+        "no resolver": ("args[1:1] = ['--volume=%s:/etc/resolv.conf:ro']" % empty, "names no server", 125),
+    }
+    for name, (change, says, status) in ways.items():
+        text = fails(t, says, env={"CLAUDE_PROFILE_PODMAN_BIN": str(t.podman(change))}, status=status)
+        note("%s: %s" % (name, text))
+
+
+@test("pasta is killed: the session is told once, and goes on; at its own end nothing is said of that")
+def _(t):
+    t.profile(PROFILE)
+    launch = Launch(t, PROFILE, "sh", "-c", "echo ready; read x; echo $x", cwd=t.tempdir())
+    launch.expect("ready")
+    for pid in launch.pids("pasta") + launch.pids("pasta.avx2"):
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: "pasta, the sandbox's network, has died" in launch.stderr(), 10, "a word about pasta")
+    launch.send("goes on\n")
+    launch.expect("goes on")
+    assert launch.wait() == 0 and launch.stderr().count("pasta") == 1, launch.stderr()
+    assert_no_traces(PROFILE)
+    p = shell(PROFILE, "true", cwd=t.tempdir())
+    assert "pasta" not in p.stderr, p
+
+
 # --- the mounts are compared before the guest may run ---------------------------------------------------------
 
 EDIT = """

@@ -70,6 +70,18 @@ def _(t):
     wait_for(lambda: not run("podman", "ps", "-aq", "--filter", "label=claude-profile.profile=" + profile).stdout, 40)
 
 
+@test("30 launches that are refused while their scope is being started: neither scope nor supervisor stays")
+def _(t):
+    profile = "t-refused"
+    t.profile(profile)
+    (BASE / profile / ".env").write_text("CLAUDE_CONFIG_DIR=x\n")
+    work = t.tempdir()
+    for _ in range(10):
+        for p in at_once([lambda: shell(profile, "true", cwd=work, check=False)] * 3):
+            assert p.returncode == 1 and "CLAUDE_CONFIG_DIR" in p.stderr, p
+        assert_no_traces(profile)
+
+
 @test("payload and helpers lie below the launch's own scope")
 def _(t):
     profile = "t-below"

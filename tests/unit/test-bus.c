@@ -43,7 +43,7 @@ static int start(const JobAnswer *answer, char **ret_why) {
         sd_bus *bus = open_bus(&s, answer, 1);
         int r;
 
-        r = unit_start(bus, UNIT, ret_why);
+        r = unit_start(bus, UNIT, NULL, ret_why);
         assert_string_equal(s.log, "StartUnit " UNIT " replace\n");
         close_bus(&s, bus);
         return r;

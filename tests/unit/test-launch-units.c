@@ -117,16 +117,26 @@ static void test_scope_failures(void **state) {
         assert_one_message(text, "it is not active");
 }
 
-static int start_socket(StandInManager *s, const JobAnswer *jobs, size_t n, uint16_t *ret_port, const char **ret_text) {
+static int start_socket_from(bool early, StandInManager *s, const JobAnswer *jobs, size_t n, uint16_t *ret_port, const char **ret_text) {
         _cleanup_plan_ Plan *p = plan();
         sd_bus *bus = open_bus(s, jobs, n);
+        BridgeSocket socket = { 0 };
         int r;
 
         messages_begin();
-        r = bridge_socket_start(bus, p, ret_port);
+        if (early)
+                assert_int_equal(bridge_socket_request(bus, p, &socket), 0);
+        r = bridge_socket_wait(bus, p, &socket);
+        if (r >= 0)
+                *ret_port = socket.port;
+        job_clear(&socket.job);
         *ret_text = messages_end();
         close_bus(s, bus);
         return r;
+}
+
+static int start_socket(StandInManager *s, const JobAnswer *jobs, size_t n, uint16_t *ret_port, const char **ret_text) {
+        return start_socket_from(false, s, jobs, n, ret_port, ret_text);
 }
 
 static void test_socket(void **state) {
@@ -197,6 +207,15 @@ static void test_socket_failures(void **state) {
         StandInManager s;
         const char *text;
         uint16_t port = 7;
+
+        /* Asked for while its scope was not there yet: whatever was wrong then, it is asked for once more. */
+        for (int early = 0; early < 2; early++) {
+                static const JobAnswer answers[] = { { .error = "org.freedesktop.systemd1.NoSuchUnit" }, { .result = "done" } };
+                uint16_t any;
+
+                assert_int_equal(start_socket_from(early, &s, answers, ELEMENTSOF(answers), &any, &text) >= 0, early);
+                assert_int_equal(count_lines(s.log), early ? 2 : 1);
+        }
 
         /* Ten times, not for ever. */
         assert_true(start_socket(&s, busy, ELEMENTSOF(busy), &port, &text) < 0);

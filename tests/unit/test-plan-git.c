@@ -22,6 +22,13 @@
 
 static char *path_variable;
 
+static int ask_and_plan(Plan *p) {
+        int r;
+
+        r = plan_git_ask(p);
+        return r < 0 ? r : plan_git(p);
+}
+
 /* The plan's part for a launch in `where`, said nothing. */
 static Plan *plan_in(const char *where, bool with_gpg) {
         Plan *p = stage_plan();
@@ -30,7 +37,7 @@ static Plan *plan_in(const char *where, bool with_gpg) {
         if (with_gpg)
                 assert_int_equal(plan_add_service(p, (ServiceId) { .kind = SERVICE_GPG }, "/x", "/y"), 0);
         messages_begin();
-        assert_int_equal(plan_git(p), 0);
+        assert_int_equal(ask_and_plan(p), 0);
         assert_string_equal(messages_end(), "");
         return p;
 }
@@ -264,7 +271,7 @@ static void test_hostile_include(void **state) {
         assert_int_equal(strdup_to(&p->directory, in_scratch("home/fifo")), 0);
         start = now_usec();
         messages_begin();
-        r = plan_git(p);
+        r = ask_and_plan(p);
         assert_one_message(messages_end(), "home/fifo. Look at what .git/config includes");
         assert_int_equal(r, -ETIMEDOUT);
         assert_in_range(now_usec() - start, 0, 30 * USEC_PER_SEC);
@@ -283,7 +290,7 @@ static void test_hostile_text(void **state) {
         broken = stage_plan();
         assert_int_equal(strdup_to(&broken->directory, in_scratch("home/text")), 0);
         messages_begin();
-        r = plan_git(broken);
+        r = ask_and_plan(broken);
         assert_one_message(messages_end(), "git could not read its configuration");
         assert_int_equal(r, 0);
         assert_string_equal(value_of(broken, "user.name"), "-");
@@ -296,7 +303,7 @@ static void test_hostile_text(void **state) {
         large = stage_plan();
         assert_int_equal(strdup_to(&large->directory, in_scratch("home/text")), 0);
         messages_begin();
-        r = plan_git(large);
+        r = ask_and_plan(large);
         assert_one_message(messages_end(), "Cannot ask git for your identity");
         assert_int_equal(r, -EFBIG);
 }
