@@ -151,8 +151,6 @@ static int plan_and_enter(Launch *l) {
                 r = plan_mounts(p);
         if (r >= 0)
                 r = plan_claude(p);
-        if (r >= 0 && !p->request->settings->gpg_agent)
-                r = plan_git(p);
         if (r >= 0)
                 r = launch_data_prepare(p, &l->native_fd);
         r = check_interrupt(r);
@@ -169,12 +167,10 @@ static int plan_and_enter(Launch *l) {
         if (r < 0)
                 return r;
 
-        if (p->request->settings->gpg_agent) {
+        if (p->request->settings->gpg_agent)
                 r = plan_gpg(p);
-                if (r >= 0)
-                        r = plan_git(p); /* it wants to know whether the guest can sign */
-        }
-
+        if (r >= 0)
+                r = plan_git(p); /* it wants to know whether the guest can sign */
         return r;
 }
 
