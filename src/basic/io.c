@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -79,6 +81,14 @@ int io_read_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t
                 return -ENOTREG;
 
         return io_read_all(fd, max, ret, ret_n);
+}
+
+int io_open_no_links(const char *path) {
+        const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS };
+        int fd;
+
+        fd = (int) syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+        return fd < 0 ? -errno : fd;
 }
 
 int io_write_new_at(int dir_fd, const char *path, mode_t mode, const void *buf, size_t n) {

@@ -18,6 +18,10 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_n);
  * regular file, and reads it as io_read_all() does. Not a regular file: -ENOTREG (see macro below); a link: -ELOOP. */
 int io_read_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_n);
 
+/* Opens an absolute path for reading; a link anywhere in it: -ELOOP. Does not wait for a FIFO's writer. Returns a descriptor
+ * or negative errno. */
+int io_open_no_links(const char *path);
+
 /* Creates `path` below `dir_fd` with exactly `mode`; it must not exist. Returns 0 or negative errno. */
 int io_write_new_at(int dir_fd, const char *path, mode_t mode, const void *buf, size_t n);
 

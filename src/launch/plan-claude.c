@@ -28,6 +28,22 @@ static bool user_gave(char *const *args, const char *option) {
         return false;
 }
 
+static int add_briefing(Plan *p) {
+        char *text;
+        int r;
+
+        r = plan_briefing(p, &text);
+        if (r < 0)
+                return r;
+        r = strv_add(&p->command, "--append-system-prompt");
+        if (r < 0) {
+                free(text);
+                return r;
+        }
+
+        return strv_take(&p->command, text);
+}
+
 static int add_claude_command(Plan *p) {
         char *const *args = p->request->args;
         int r;
@@ -36,6 +52,10 @@ static int add_claude_command(Plan *p) {
         if (r >= 0 && p->request->settings->skip_permissions &&
                         !user_gave(args, "--dangerously-skip-permissions") && !user_gave(args, "--permission-mode"))
                 r = strv_add(&p->command, "--dangerously-skip-permissions");
+        if (r >= 0 && p->request->settings->chrome && !user_gave(args, "--chrome") && !user_gave(args, "--no-chrome"))
+                r = strv_add(&p->command, "--chrome");
+        if (r >= 0 && !user_gave(args, "--append-system-prompt"))
+                r = add_briefing(p);
         if (r >= 0)
                 r = strv_extend(&p->command, args);
 
@@ -128,11 +148,15 @@ int plan_claude(Plan *p) {
 
         r = add_profile_environment(p);
         if (r >= 0)
+                r = plan_tokens(p);
+        if (r >= 0)
                 r = add_native_claude(p);
         if (r < 0)
                 return r;
 
-        r = add_list_file(p, "guest/" LAUNCH_FILE_COMMAND, p->command);
+        r = p->request->shell ? add_shell_command(p) : add_claude_command(p);
+        if (r >= 0)
+                r = add_list_file(p, "guest/" LAUNCH_FILE_COMMAND, p->command);
         if (r >= 0)
                 r = add_list_file(p, "guest/" LAUNCH_FILE_ENVIRONMENT, p->environment);
 

@@ -6,7 +6,11 @@
  *   plan-git.c        git's identity and configuration
  *   plan-ssh.c        known hosts, the host's ssh-agents
  *   plan-gpg.c        the host's gpg-agent, public keys
+ *   plan-links.c      what the profile shares with ~/.claude
+ *   plan-mcp.c        MCP servers of the directories above
  *   plan-claude.c     the command, its environment, the host's claude binary
+ *   plan-briefing.c   what claude is told of the sandbox
+ *   plan-tokens.c     variables and tokens that are asked for
  *   plan-podman.c     podman's command line for all that
  *
  * Later parts see what earlier ones put in; the order is in launch_sandboxed(). */

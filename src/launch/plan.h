@@ -97,6 +97,15 @@ int plan_ssh(Plan *p);        /* known_hosts, ~/.ssh, agents */
 int plan_gpg(Plan *p);        /* agent, public keys */
 int plan_claude(Plan *p);     /* command, native binary, environment */
 int plan_mounts(Plan *p);     /* the mounts that every launch has */
+int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called by plan_claude() */
+int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
+int plan_mcp(Plan *p);        /* .mcp.json above the work root */
+
+/* Whether `path` overlaps what no sandbox may have: 1 with the place that forbids it, the caller's, and the reason; 0; or -ENOMEM. */
+int plan_find_refusal(const Plan *p, const char *path, const char **ret_why, char **ret_place);
+
+/* What claude is told of the sandbox, in plain text; the caller frees. 0 or -ENOMEM. */
+int plan_briefing(const Plan *p, char **ret);
 
 /* podman's command line for the plan; `port` is the bridge's, 0 without one. Pure. */
 int plan_podman_argv(const Plan *p, uint16_t port, char ***ret);

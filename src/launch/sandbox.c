@@ -150,6 +150,10 @@ static int plan_and_enter(Launch *l) {
         if (r >= 0)
                 r = plan_mounts(p);
         if (r >= 0)
+                r = plan_links(p);
+        if (r >= 0)
+                r = plan_mcp(p);
+        if (r >= 0)
                 r = plan_claude(p);
         if (r >= 0)
                 r = launch_data_prepare(p, &l->native_fd);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What claude is told about the place it works in: an agent that knows that installs vanish does not promise them, and one that
+ * knows what it may sign with does not look for keys. True of every launch, or said only of those where it is. */
+
+#include <stdio.h>
+
+#include "basic/alloc.h"
+#include "basic/str.h"
+#include "launch/plan.h"
+
+static void print_mounts(FILE *f, const Plan *p, MountFlags mode) {
+        for (size_t i = 0; i < p->n_mounts; i++) {
+                const Mount *m = &p->mounts[i];
+                _cleanup_free_ char *shown = str_escape(m->target);
+
+                if (m->kind == MOUNT_BIND && (m->flags & MOUNT_READ_ONLY) == mode)
+                        (void) fprintf(f, "- %s (%s)\n", shown ?: "?", m->why);
+        }
+}
+
+static void print_places(FILE *f, const Plan *p) {
+        (void) fprintf(f, "What stays is what lies in these places of the user's, and nothing else:\n");
+        print_mounts(f, p, 0);
+        (void) fprintf(f, "These can be read and not changed:\n");
+        print_mounts(f, p, MOUNT_READ_ONLY);
+}
+
+static void print_services(FILE *f, const Plan *p) {
+        const Settings *s = p->request->settings;
+
+        if (plan_has_service(p, SERVICE_SSH))
+                (void) fprintf(f, "The user's ssh-agent can be used (SSH_AUTH_SOCK): ssh, and git over ssh, work with the user's keys. "
+                                "The keys themselves are not here.\n");
+        else
+                (void) fprintf(f, "There is no ssh-agent and no ssh key here: git over ssh cannot log in.\n");
+        if (!s->gpg_agent)
+                (void) fprintf(f, "There is no gpg-agent here: commits are not signed.\n");
+}
+
+int plan_briefing(const Plan *p, char **ret) {
+        const bool container = p->request->settings->isolation == ISOLATION_CONTAINER;
+        size_t n;
+        FILE *f;
+
+        f = open_memstream(ret, &n);
+        if (!f)
+                return -ENOMEM;
+
+        (void) fprintf(f, "You work in a sandbox, a %s that was made for this session and is thrown away when the session ends. You are "
+                        "the user " GUEST_USER ". Packages that you install and files that you write elsewhere are gone then, so say "
+                        "what a later session would need.\n", container ? "container" : "small virtual machine");
+        print_places(f, p);
+        (void) fprintf(f, "Nothing else of the user's home directory is here. git has the user's name and address already; "
+                        "git config --global cannot save anything.\n");
+        print_services(f, p);
+
+        return fclose(f) == 0 ? 0 : -ENOMEM;
+}
