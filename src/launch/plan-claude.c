@@ -134,9 +134,7 @@ int plan_claude(Plan *p) {
         static const char *const passed[] = { "TERM", "COLORTERM" };
         int r;
 
-        r = p->request->shell ? add_shell_command(p) : add_claude_command(p);
-        if (r >= 0)
-                r = strv_add(&p->guest_env, "CLAUDE_CONFIG_DIR=" GUEST_CLAUDE_DIR);
+        r = strv_add(&p->guest_env, "CLAUDE_CONFIG_DIR=" GUEST_CLAUDE_DIR);
         for (size_t i = 0; i < ELEMENTSOF(passed) && r >= 0; i++) {
                 const char *value = getenv(passed[i]);
 

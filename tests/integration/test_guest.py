@@ -357,7 +357,7 @@ def _(t):
     (config / "profiles").mkdir(parents=True)
     versions = t.tempdir() / "claude/versions"
     versions.mkdir(parents=True)
-    (versions / "0.0.3-test").write_text('#!/bin/sh\necho "[$*]"\n')
+    (versions / "0.0.3-test").write_text('#!/bin/sh\ncase $1 in --append-*) shift 2;; *) set -- "$1";; esac\necho "[$*]"\n')
     (versions / "0.0.3-test").chmod(0o755)
     t.cleanup((DATA / "claude/0.0.3-test").unlink, missing_ok=True)
     main_file, profile_file = config / "claude-profile.conf", config / "profiles" / (PROFILE + ".conf")

@@ -44,9 +44,10 @@ def _(t):
     image = run(PROGRAM, PROFILE, "--version", cwd=work, env=dict(ENV, CLAUDE_PROFILE_CLAUDE_BIN="/nonexistent/claude"))
     assert re.match(r"\d+\.\d+\.\d+ \(Claude Code\)", image.stdout), image
     # A claude of our own, to see where it runs and what it is given.
-    env = dict(ENV, **native(t, '#!/bin/sh\necho "$0 $(id -un) $PWD $container" "$@"\n'))
+    env = dict(ENV, **native(t, '#!/bin/sh\necho "$0 $(id -un) $PWD $container $1 $2"; shift 3; echo "$@"\n'))
     inside = run(PROGRAM, PROFILE, "--version", "-p", "x", cwd=work, env=env).stdout
-    assert inside == "/home/appuser/.local/bin/claude appuser %s podman --dangerously-skip-permissions --version -p x\n" % work, inside
+    assert inside == ("/home/appuser/.local/bin/claude appuser %s podman --dangerously-skip-permissions --append-system-prompt\n"
+                      "--version -p x\n" % work), inside
     assert_no_traces(PROFILE)
 
 
@@ -195,8 +196,11 @@ def _(t):
         p = raw(PROGRAM, PROFILE, *arguments, cwd=work, env=env)
         before = arguments[:arguments.index("--")] if "--" in arguments else arguments
         given = any(isinstance(a, str) and re.match("--(permission-mode|dangerously-skip-permissions)(=|$)", a) for a in before)
-        ours = [] if given else [b"--dangerously-skip-permissions"]
-        assert p.stdout.split(b"\0")[:-1] == ours + [to_bytes(a) for a in arguments], (arguments, p)
+        ours = ([] if given else [b"--dangerously-skip-permissions"]) + [b"--append-system-prompt"]
+        n = len(ours)
+        arrived = p.stdout.split(b"\0")[:-1]
+        assert arrived[:n] == ours and arrived[n].startswith(b"You work in a sandbox"), (arguments, p)
+        assert arrived[n + 1:] == [to_bytes(a) for a in arguments], (arguments, p)
     many = ["%d-%s" % (i, "x" * 100) for i in range(1000)]
     p = raw(PROGRAM, "shell", PROFILE, "--", *SHOW_ARGUMENTS, *many, cwd=work)
     assert p.stdout.split(b"\0")[:-1] == [to_bytes(a) for a in many], (p.returncode, p.stderr)

@@ -17,6 +17,8 @@
 #include "messages.h"
 
 #define SKIP "--dangerously-skip-permissions"
+#define PROMPT "--append-system-prompt", BRIEFING
+#define BRIEFING "(briefing)"
 
 static Plan *plan(char *const *args, bool shell) {
         Plan *p;
@@ -36,7 +38,10 @@ static void assert_command(const Plan *p, const char *const *expected) {
 
         for (; expected[n]; n++) {
                 assert_non_null(p->command[n]);
-                assert_string_equal(p->command[n], expected[n]);
+                if (streq(expected[n], BRIEFING))
+                        assert_non_null(strstr(p->command[n], "You work in a sandbox"));
+                else
+                        assert_string_equal(p->command[n], expected[n]);
         }
         assert_null(p->command[n]);
 }
@@ -56,19 +61,22 @@ static const PlanFile *find_file(const Plan *p, const char *name) {
 
 static void test_command(void **state) {
         static const struct {
-                char *args[5];
-                const char *expected[7];
+                char *args[6];
+                const char *expected[10];
         } rows[] = {
-                { { NULL }, { "claude", SKIP } },
-                { { A("-p"), A("hello") }, { "claude", SKIP, "-p", "hello" } },
+                { { NULL }, { "claude", SKIP, PROMPT } },
+                { { A("-p"), A("hello") }, { "claude", SKIP, PROMPT, "-p", "hello" } },
                 /* As it is, any byte. */
-                { { A(""), A("a b"), A("\"'\n"), A("$x") }, { "claude", SKIP, "", "a b", "\"'\n", "$x" } },
-                { { A(SKIP) }, { "claude", SKIP } },
-                { { A("-p"), A("--permission-mode"), A("plan") }, { "claude", "-p", "--permission-mode", "plan" } },
-                { { A("--permission-mode=plan") }, { "claude", "--permission-mode=plan" } },
-                { { A("--permission-modes") }, { "claude", SKIP, "--permission-modes" } },
+                { { A(""), A("a b"), A("\"'\n"), A("$x") }, { "claude", SKIP, PROMPT, "", "a b", "\"'\n", "$x" } },
+                { { A(SKIP) }, { "claude", PROMPT, SKIP } },
+                { { A("-p"), A("--permission-mode"), A("plan") }, { "claude", PROMPT, "-p", "--permission-mode", "plan" } },
+                { { A("--permission-mode=plan") }, { "claude", PROMPT, "--permission-mode=plan" } },
+                { { A("--permission-modes") }, { "claude", SKIP, PROMPT, "--permission-modes" } },
+                { { A("--append-system-prompt"), A("mine") }, { "claude", SKIP, "--append-system-prompt", "mine" } },
+                { { A("--append-system-prompt=mine") }, { "claude", SKIP, "--append-system-prompt=mine" } },
+                { { A("x"), A("--"), A("--append-system-prompt") }, { "claude", SKIP, PROMPT, "x", "--", "--append-system-prompt" } },
                 /* Behind "--" it is an argument; ours stands before it. */
-                { { A("mcp"), A("add"), A("--"), A("--permission-mode") }, { "claude", SKIP, "mcp", "add", "--", "--permission-mode" } },
+                { { A("mcp"), A("add"), A("--"), A("--permission-mode") }, { "claude", SKIP, PROMPT, "mcp", "add", "--", "--permission-mode" } },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -81,9 +89,55 @@ static void test_command(void **state) {
         {
                 _cleanup_plan_ Plan *p = plan(ARGS(A("x")), false);
 
-                assert_command(p, EXPECTED("claude", "x"));
+                assert_command(p, EXPECTED("claude", PROMPT, "x"));
         }
         stage.settings.skip_permissions = true;
+}
+
+static void test_chrome(void **state) {
+        _cleanup_plan_ Plan *with = NULL, *given = NULL, *not = NULL;
+
+        stage.settings.chrome = true;
+        with = plan(ARGS(A("x")), false);
+        given = plan(ARGS(A("--chrome")), false);
+        not = plan(ARGS(A("--no-chrome")), false);
+        stage.settings.chrome = false;
+
+        assert_command(with, EXPECTED("claude", SKIP, "--chrome", PROMPT, "x"));
+        assert_command(given, EXPECTED("claude", SKIP, PROMPT, "--chrome"));
+        assert_command(not, EXPECTED("claude", SKIP, PROMPT, "--no-chrome"));
+}
+
+/* What claude is told is so: places and agents are those of the plan, names that drive a terminal are escaped. */
+static void test_briefing(void **state) {
+        static const struct {
+                bool ssh, gpg;
+                Isolation isolation;
+                const char *says[4], *not;
+        } rows[] = {
+                { false, false, ISOLATION_KRUN, { "small virtual machine", "no ssh-agent", "no gpg-agent", "- /w (work root)" }, "SSH_AUTH_SOCK" },
+                { true, true, ISOLATION_CONTAINER, { "a container", "SSH_AUTH_SOCK", "- /r\\x1b (odd)" }, "no gpg-agent" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_plan_ Plan *p = stage_plan();
+                _cleanup_free_ char *text = NULL;
+
+                assert_int_equal(plan_add_mount(p, MOUNT_BIND, "/w", "/w", 0, "work root"), 0);
+                assert_int_equal(plan_add_mount(p, MOUNT_BIND, "/r", "/r\x1b", MOUNT_READ_ONLY, "odd"), 0);
+                assert_int_equal(plan_add_mount(p, MOUNT_TMPFS, NULL, "/t", 0, "tmpfs"), 0);
+                if (rows[i].ssh)
+                        assert_int_equal(plan_add_service(p, (ServiceId) { .kind = SERVICE_SSH }, "/x", "/y"), 0);
+                stage.settings.gpg_agent = rows[i].gpg;
+                stage.settings.isolation = rows[i].isolation;
+                assert_int_equal(plan_briefing(p, &text), 0);
+                for (size_t k = 0; k < ELEMENTSOF(rows[i].says) && rows[i].says[k]; k++)
+                        assert_contains(text, rows[i].says[k]);
+                assert_null(strstr(text, rows[i].not));
+                assert_null(strstr(text, "/t ("));
+        }
+        stage.settings.gpg_agent = false;
+        stage.settings.isolation = ISOLATION_KRUN;
 }
 
 static void test_shell(void **state) {
@@ -95,12 +149,12 @@ static void test_shell(void **state) {
 
 /* The file that the guest reads: strings one behind the other, any byte but NUL in each, none of it in podman's arguments. */
 static void test_files(void **state) {
-        static const char expected_command[] = "claude\0" SKIP "\0\0a\nb\0", expected_environment[] = "TOKEN=s3cret\0MULTI=l1\nl2\0EMPTY=\0";
+        static const char expected_command[] = "claude\0" SKIP "\0--append-system-prompt\0mine\0\0a\nb\0", expected_environment[] = "TOKEN=s3cret\0MULTI=l1\nl2\0EMPTY=\0";
         _cleanup_plan_ Plan *p = NULL;
         const PlanFile *f;
 
         scratch_puts("home/.claude-profiles/" STAGE_PROFILE "/.env", "TOKEN=s3cret\nMULTI=\"l1\\nl2\"\nEMPTY=\n");
-        p = plan(ARGS(A(""), A("a\nb")), false);
+        p = plan(ARGS(A("--append-system-prompt"), A("mine"), A(""), A("a\nb")), false);
 
         f = find_file(p, "guest/command");
         assert_int_equal(f->size, sizeof(expected_command) - 1);
@@ -208,6 +262,8 @@ static int setup(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_command),
+                cmocka_unit_test(test_chrome),
+                cmocka_unit_test(test_briefing),
                 cmocka_unit_test(test_shell),
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_environment),

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What a sandbox gets beyond its work tree and profile: each seen from inside, and its absence."""
+
+from rigtest import *
+
+PROFILE = "t-gets"
+
+
+def inside(cwd, script, env=None, **kw):
+    return shell(PROFILE, "sh", "-c", script, cwd=cwd, env=env, **kw)
+
+
+@test("links of the profile to ~/.claude: read-only at their place; any other link is skipped with a word; none, nothing")
+def _(t):
+    profile = t.profile(PROFILE)
+    work = t.tempdir()
+    assert not (HOME / ".claude").exists(), "~/.claude is in the way"
+    t.cleanup(shutil.rmtree, HOME / ".claude", ignore_errors=True)
+    p = inside(work, "ls -d %s/.claude" % HOME, check=False)
+    assert p.returncode != 0, p
+
+    (HOME / ".claude/commands").mkdir(parents=True)
+    (HOME / ".claude/commands/x.md").write_text("a command\n")
+    (HOME / ".claude/statusline.sh").write_text("#!/bin/sh\necho line\n")
+    (HOME / ".claude/secret").write_text("not shared\n")
+    (profile / "commands").symlink_to(HOME / ".claude/commands")
+    (profile / "statusline.sh").symlink_to(HOME / ".claude/statusline.sh")
+    (profile / "skills").symlink_to(HOME / ".ssh")
+    p = inside(work, "cat ~/.claude/commands/x.md; sh ~/.claude/statusline.sh; ls %s/.claude; ls ~/.claude/skills/; "
+               "echo x > ~/.claude/commands/new; echo x > ~/.claude/statusline.sh" % HOME, check=False)
+    assert p.stdout == "a command\nline\ncommands\nstatusline.sh\n", p
+    assert p.stderr.count("Read-only file system") == 2, p
+    assert "skills is a link to %s, not to ~/.claude/skills" % (HOME / ".ssh") in p.stderr, p
+    assert sorted(os.listdir(HOME / ".claude/commands")) == ["x.md"]
+
+
+@test(".mcp.json of the directories above: read-only copies; a link that another sandbox put there is not followed")
+def _(t):
+    t.profile(PROFILE)
+    top = t.tempdir()
+    work = top / "a/b"
+    work.mkdir(parents=True)
+    text = '{"mcpServers":{"s":{"command":"sh","args":["-c","R=${R%/}; echo ${A:-${HOME}/d}"]}}}'
+    (top / ".mcp.json").write_text(text)
+    secret = t.tempdir() / "secret"
+    secret.write_text("key\n")
+    (top / "a/.mcp.json").symlink_to(secret)
+    p = inside(work, "cat %s/.mcp.json; cat %s/a/.mcp.json; echo x > %s/.mcp.json" % (top, top, top), check=False)
+    assert p.stdout == text and "No such file" in p.stderr and "Read-only" in p.stderr, p
+    assert "a/.mcp.json is reached through a link" in p.stderr, p
+    assert (top / ".mcp.json").read_text() == text and not (work / ".mcp.json").exists()
+
+
+@test("forwarded variables and gh's token arrive; they are in nobody's arguments and not in podman's configuration")
+def _(t):
+    t.profile(PROFILE)
+    work = t.tempdir()
+    programs = t.tempdir()
+    t.program("import sys\nprint('gh-' + 'token-' + sys.argv[4])\n", programs, "gh")  # a stand-in for GitHub's gh
+    record = t.tempdir() / "record"
+    env = {"CLAUDE_PROFILE_SANDBOX_GH": "1", "CLAUDE_PROFILE_SANDBOX_FORWARD_ENV": "T_SECRET, T_NONE", "T_SECRET": "l1\nl2 \"x\"",
+           "PATH": "%s:%s" % (programs, os.environ["PATH"]), "CLAUDE_PROFILE_PODMAN_BIN": str(t.podman(record=record))}
+    p = inside(work, "printenv T_SECRET GH_TOKEN", env=env)
+    assert p.stdout == 'l1\nl2 "x"\ngh-token-github.com\n', p
+    assert "T_NONE is to be forwarded" in p.stderr, p
+    assert "gh-token" not in record.read_text() and "l2" not in record.read_text(), record.read_text()
+    assert inside(work, "printenv T_SECRET GH_TOKEN", env={"T_SECRET": "x", "GH_TOKEN": "y"}, check=False).stdout == ""
+
+
+@test("claude is told where it is: the briefing names the places of this launch; a prompt of the user's own wins")
+def _(t):
+    t.profile(PROFILE)
+    work = t.repository()
+    versions = t.tempdir() / "claude/versions"
+    versions.mkdir(parents=True)
+    (versions / "0.0.4-test").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (versions / "0.0.4-test").chmod(0o755)
+    t.cleanup((DATA / "claude/0.0.4-test").unlink, missing_ok=True)
+    env = dict(ENV, CLAUDE_PROFILE_CLAUDE_BIN=str(versions / "0.0.4-test"))
+    text = run(PROGRAM, PROFILE, cwd=work, env=env).stdout
+    assert "--append-system-prompt\nYou work in a sandbox, a container" in text and "- %s (work root)" % work in text, text
+    assert "There is no ssh-agent" in text, text
+    agent = t.ssh_agent()
+    text = run(PROGRAM, PROFILE, cwd=work, env=dict(env, CLAUDE_PROFILE_SANDBOX_SSH_AGENT="1", SSH_AUTH_SOCK=agent.path)).stdout
+    assert "The user's ssh-agent can be used" in text, text
+    assert run(PROGRAM, PROFILE, "--append-system-prompt", "mine", cwd=work, env=env).stdout == \
+        "--dangerously-skip-permissions\n--append-system-prompt\nmine\n"
+
+
+main()

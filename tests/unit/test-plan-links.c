@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the profile shares with ~/.claude, and links that it must not follow. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/str.h"
+#include "basic/strv.h"
+#include "scratch.h"
+#include "launch-stage.h"
+#include "messages.h"
+
+#define PROFILE "home/.claude-profiles/" STAGE_PROFILE
+
+static Plan *plan(const char *said) {
+        Plan *p = stage_plan();
+        const char *text;
+
+        messages_begin();
+        assert_int_equal(plan_links(p), 0);
+        text = messages_end();
+        if (said)
+                assert_one_message(text, said);
+        else
+                assert_string_equal(text, "");
+        return p;
+}
+
+static void link_to(const char *target, const char *name) {
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s", in_scratch(name));
+        (void) unlink(path);
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static void link_scratch(const char *target, const char *name) {
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s", in_scratch(target));
+        link_to(path, name);
+}
+
+static void test_links(void **state) {
+        _cleanup_plan_ Plan *none = plan(NULL), *all = NULL, *own = NULL;
+
+        assert_int_equal(none->n_mounts, 0);
+
+        make_path("home/.claude/commands");
+        make_path("home/.claude/skills");
+        scratch_puts("home/.claude/statusline.sh", "#!/bin/sh\n");
+        link_scratch("home/.claude/commands", PROFILE "/commands");
+        link_scratch("home/.claude/skills", PROFILE "/skills");
+        link_scratch("home/.claude/statusline.sh", PROFILE "/statusline.sh");
+        all = plan(NULL);
+        assert_int_equal(all->n_mounts, 3);
+        for (size_t i = 0; i < all->n_mounts; i++) {
+                assert_int_equal(all->mounts[i].flags, MOUNT_READ_ONLY); /* and never relabelled: the user's own */
+                assert_string_equal(all->mounts[i].source, all->mounts[i].target);
+        }
+        assert_string_equal(all->mounts[0].target, in_scratch("home/.claude/commands"));
+        assert_string_equal(all->mounts[2].target, in_scratch("home/.claude/statusline.sh"));
+
+        /* A directory of the profile's own is in it. */
+        assert_int_equal(unlink(in_scratch(PROFILE "/skills")), 0);
+        scratch_mkdir(PROFILE "/skills");
+        own = plan(NULL);
+        assert_int_equal(own->n_mounts, 2);
+}
+
+static void test_elsewhere(void **state) {
+        static const char *const targets[] = { "/etc", "../../.claude/commands", "/", "", "/home/\x1b[31m" };
+
+        make_path("home/.claude/commands");
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
+                _cleanup_plan_ Plan *p = NULL;
+
+                if (targets[i][0] == '\0')
+                        link_scratch("home/.claude", PROFILE "/commands");
+                else
+                        link_to(targets[i], PROFILE "/commands");
+                p = plan("it leads nowhere in the sandbox");
+                assert_int_equal(p->n_mounts, 0);
+        }
+}
+
+/* ~/.claude/commands is a link of the user's to a directory of dotfiles. */
+static void test_dotfiles(void **state) {
+        _cleanup_plan_ Plan *direct = NULL, *private = NULL, *swapped = NULL, *dangling = NULL;
+
+        make_path("home/.claude");
+        make_path("home/dotfiles/claude/commands");
+        make_path("home/.config/dotfiles/commands");
+        make_path("home/.ssh");
+        link_scratch("home/.claude/commands", PROFILE "/commands");
+
+        link_scratch("home/dotfiles/claude/commands", "home/.claude/commands");
+        direct = plan(NULL);
+        assert_int_equal(direct->n_mounts, 1);
+        assert_string_equal(direct->mounts[0].source, in_scratch("home/dotfiles/claude/commands"));
+        assert_string_equal(direct->mounts[0].target, in_scratch("home/.claude/commands"));
+
+        /* The user's own words lead there. */
+        link_scratch("home/.config/dotfiles/commands", "home/.claude/commands");
+        private = plan(NULL);
+        assert_int_equal(private->n_mounts, 1);
+
+        /* A guest that had ~/dotfiles for its work root put a link into the way. */
+        link_scratch("home/dotfiles/claude/commands", "home/.claude/commands");
+        assert_int_equal(rmdir(in_scratch("home/dotfiles/claude/commands")), 0);
+        link_scratch("home/.ssh", "home/dotfiles/claude/commands");
+        swapped = plan("what no sandbox may have");
+        assert_int_equal(swapped->n_mounts, 0);
+
+        link_to("/nonexistent", "home/dotfiles/claude/commands");
+        dangling = plan("which does not exist");
+        assert_int_equal(dangling->n_mounts, 0);
+}
+
+static int setup(void **state) {
+        if (scratch_make(state) < 0)
+                return -1;
+        stage_make();
+        return 0;
+}
+
+static int teardown(void **state) {
+        fd_close(stage.profile.fd);
+        return scratch_remove(state);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_dotfiles, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
