@@ -17,8 +17,11 @@
 #include "launch/find-program.h"
 #include "launch/launch.h"
 #include "launch/profile-links.h"
+#include "launch/shared-settings.h"
 #include "shared/env-file.h"
 #include "shared/lock.h"
+#include "shared/mkdir.h"
+#include "shared/replace-file.h"
 
 typedef struct HostLaunch {
         const LaunchRequest *request;
@@ -61,6 +64,36 @@ static int say_no_claude(const char *name, int error, const char *passed_over) {
         return log_error(error, "Cannot use %s", name);
 }
 
+/* As a file that is kept: no process of ours stays to remove it. The next launch of the profile replaces it. */
+static int add_shared_settings(HostLaunch *l) {
+        const LaunchRequest *request = l->request;
+        _cleanup_shared_settings_ SharedSettings s = { 0 };
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *dir = NULL;
+        int r;
+
+        r = shared_settings_load(request->settings, request->profile->name, SETTINGS_ON_HOST, &s);
+        if (r < 0 || !s.text)
+                return r;
+        if (shared_settings_are_overridden(request->args)) {
+                log_notice("Your --settings is used instead of %s/" SHARED_SETTINGS ".",
+                                request->settings->profiles_base);
+                return 0;
+        }
+
+        r = asprintf_to(&dir, "%s/profiles/%s", request->dirs->data, request->profile->name);
+        if (r < 0)
+                return log_oom();
+        fd = mkdir_open(dir);
+        r = fd < 0 ? fd : replace_file_at(fd, SHARED_SETTINGS, 0600, s.text, s.n);
+        if (r < 0)
+                return log_error(r, "Cannot write %s/" SHARED_SETTINGS, dir);
+
+        if (strv_add(&l->argv, "--settings") < 0 || strv_addf(&l->argv, "%s/" SHARED_SETTINGS, dir) < 0)
+                return log_oom();
+        return 0;
+}
+
 static int find_claude(HostLaunch *l) {
         const char *name = l->request->settings->claude_bin;
         _cleanup_free_ char *passed_over = NULL;
@@ -70,10 +103,13 @@ static int find_claude(HostLaunch *l) {
         if (r < 0)
                 return say_no_claude(name, r, passed_over);
 
-        if (strv_add(&l->argv, name) < 0 || strv_extend(&l->argv, l->request->args) < 0)
+        if (strv_add(&l->argv, name) < 0)
                 return log_oom();
+        r = add_shared_settings(l);
+        if (r < 0)
+                return r;
 
-        return 0;
+        return strv_extend(&l->argv, l->request->args) < 0 ? log_oom() : 0;
 }
 
 static const char *user_shell(void) {

@@ -13,6 +13,7 @@
 #include "basic/strv.h"
 #include "launch/native-claude.h"
 #include "launch/plan.h"
+#include "launch/shared-settings.h"
 #include "shared/env-file.h"
 
 static bool user_gave(char *const *args, const char *option) {
@@ -44,11 +45,38 @@ static int add_briefing(Plan *p) {
         return strv_take(&p->command, text);
 }
 
+#define GUEST_SETTINGS GUEST_RUN "/settings.json"
+
+/* As a file: in an argument the tokens of hooks would be seen by every user. */
+static int add_shared_settings(Plan *p) {
+        const LaunchRequest *request = p->request;
+        _cleanup_shared_settings_ SharedSettings s = { 0 };
+        int r;
+
+        r = shared_settings_load(request->settings, request->profile->name,
+                        request->settings->isolation == ISOLATION_KRUN ? SETTINGS_IN_VM : SETTINGS_IN_CONTAINER, &s);
+        if (r < 0 || !s.text)
+                return r;
+        if (shared_settings_are_overridden(request->args)) {
+                log_notice("Your --settings is used instead of %s/" SHARED_SETTINGS ".", request->settings->profiles_base);
+                return 0;
+        }
+
+        memcpy(p->hook_ports, s.hook_ports, sizeof(p->hook_ports));
+        p->n_hook_ports = s.n_hook_ports;
+        r = plan_add_copy(p, "settings.json", TAKE_PTR(s.text), s.n, GUEST_SETTINGS, SHARED_SETTINGS " for this profile");
+        if (r >= 0)
+                r = strv_add_many(&p->command, "--settings", GUEST_SETTINGS, NULL);
+        return r < 0 ? log_oom() : 0;
+}
+
 static int add_claude_command(Plan *p) {
         char *const *args = p->request->args;
         int r;
 
         r = strv_add(&p->command, "claude");
+        if (r >= 0)
+                r = add_shared_settings(p);
         if (r >= 0 && p->request->settings->skip_permissions &&
                         !user_gave(args, "--dangerously-skip-permissions") && !user_gave(args, "--permission-mode"))
                 r = strv_add(&p->command, "--dangerously-skip-permissions");
@@ -153,6 +181,8 @@ int plan_claude(Plan *p) {
                 return r;
 
         r = p->request->shell ? add_shell_command(p) : add_claude_command(p);
+        if (r < 0 && r != -ENOMEM)
+                return r; /* said */
         if (r >= 0)
                 r = add_list_file(p, "guest/" LAUNCH_FILE_COMMAND, p->command);
         if (r >= 0)

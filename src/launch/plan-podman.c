@@ -55,6 +55,23 @@ int mount_to_argument(const Mount *m, char **ret) {
         return 0;
 }
 
+static int add_ports(const Plan *p, uint16_t port, char ***argv) {
+        char network[sizeof("--network=pasta:") + (HOOK_PORTS_MAX + 1) * sizeof("-T,65535,")] = "--network=pasta", *q;
+        const char *separator = ":";
+
+        q = network + strlen(network);
+        if (port > 0) {
+                q += sprintf(q, "%s-T,%u", separator, (unsigned) port);
+                separator = ",";
+        }
+        for (size_t i = 0; i < p->n_hook_ports; i++) {
+                q += sprintf(q, "%s-T,%u", separator, (unsigned) p->hook_ports[i]);
+                separator = ",";
+        }
+
+        return strv_add(argv, network);
+}
+
 static int add_isolation(const Plan *p, uint16_t port, char ***argv) {
         const Settings *s = p->request->settings;
         int r;
@@ -68,13 +85,12 @@ static int add_isolation(const Plan *p, uint16_t port, char ***argv) {
                         r = strv_addf(argv, "--annotation=krun.cpus=%llu", (unsigned long long) s->cpus);
                 if (r < 0)
                         return r;
-                return strv_add(argv, port > 0 ? "--network=pasta:--map-host-loopback,169.254.1.2" : "--network=pasta");
+                return strv_add(argv, port > 0 || p->n_hook_ports > 0 ? "--network=pasta:--map-host-loopback,169.254.1.2" :
+                                "--network=pasta");
         }
 
-        /* The guest shares the container's network namespace: exactly the bridge's port of the host's loopback. */
-        if (port == 0)
-                return strv_add(argv, "--network=pasta");
-        return strv_addf(argv, "--network=pasta:-T,%u", (unsigned) port);
+        /* The guest shares the container's network namespace: exactly these ports of the host's loopback. */
+        return add_ports(p, port, argv);
 }
 
 static int add_identity(const Plan *p, char ***argv) {

@@ -10,6 +10,7 @@
 #include "basic/wire.h"
 #include "launch/launch.h"
 #include "launch/native-claude.h"
+#include "launch/shared-settings.h"
 #include "shared/launch-dir.h"
 #include "shared/subprocess.h"
 #include "shared/unit-name.h"
@@ -65,6 +66,9 @@ typedef struct Plan {
         size_t n_files, files_allocated;
         PlanService *services;
         size_t n_services, services_allocated;
+
+        uint16_t hook_ports[HOOK_PORTS_MAX]; /* of the host's loopback, which claude's hooks call */
+        size_t n_hook_ports;
 
         char **guest_env;   /* NAME=VALUE for podman's -e: no secret, every user can read argv */
         char **environment; /* NAME=VALUE for the launch's environment file */

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a sandbox gets beyond its work tree and profile: each seen from inside, and its absence."""
 
+import http.server
+
+from messages_stub import MessagesStub
 from rigtest import *
 
 PROFILE = "t-gets"
@@ -85,6 +88,64 @@ def _(t):
     assert "The user's ssh-agent can be used" in text, text
     assert run(PROGRAM, PROFILE, "--append-system-prompt", "mine", cwd=work, env=env).stdout == \
         "--dangerously-skip-permissions\n--append-system-prompt\nmine\n"
+
+
+class Listener(http.server.ThreadingHTTPServer):
+    """Something of the user's on the host's loopback; remembers the paths that were posted to."""
+
+    def __init__(self, t):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                self.server.paths.append(self.path)
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.paths = []
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        t.cleanup(self.server_close)
+        t.cleanup(self.shutdown)
+
+
+@test("shared-settings.json: the real claude's HTTP hook reaches the host's loopback, other ports there stay closed; no secret in argv")
+def _(t):
+    profile = t.profile(PROFILE)
+    work = t.tempdir()
+    hook, other = Listener(t), Listener(t)
+    stub = MessagesStub("(exec 3<>/dev/tcp/127.0.0.1/%d) 2>&1 || echo closed; cat /run/claude-sandbox/settings.json" % other.port)
+    t.cleanup(stub.close)
+    (profile / ".env").write_text(stub.environment)
+    (profile / ".env").chmod(0o600)
+    shared = BASE / "shared-settings.json"
+    t.cleanup(shared.unlink, missing_ok=True)
+    shared.write_text('{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:%d/x/{profile}?t=hook-s3cret"}]}]},'
+                      '"permissions":{"deny":["Read(~/.ssh/**)","Bash(never:*)"]}}' % hook.port)
+    record = t.tempdir() / "record"
+    p = run(PROGRAM, PROFILE, "-p", "go", cwd=work, timeout=120, env=dict(ENV, CLAUDE_PROFILE_PODMAN_BIN=str(t.podman(record=record))))
+    assert "closed" in p.stdout and "Bash(never:*)" in p.stdout and "Read(~/.ssh" not in p.stdout, p
+    assert hook.paths == ["/x/%s?t=hook-s3cret" % PROFILE], (hook.paths, p)
+    assert other.paths == []
+    assert "s3cret" not in record.read_text()
+    # With a bridge too, whose port is another one.
+    agent = t.ssh_agent()
+    versions = t.tempdir() / "claude/versions"
+    versions.mkdir(parents=True)
+    (versions / "0.0.5-test").write_text("#!/bin/bash\nssh-add -l; exec 3<>/dev/tcp/127.0.0.1/%d && echo reached\n" % hook.port)
+    (versions / "0.0.5-test").chmod(0o755)
+    t.cleanup((DATA / "claude/0.0.5-test").unlink, missing_ok=True)
+    p = run(PROGRAM, PROFILE, cwd=work, env=dict(ENV, CLAUDE_PROFILE_CLAUDE_BIN=str(versions / "0.0.5-test"), SSH_AUTH_SOCK=agent.path,
+                                                CLAUDE_PROFILE_SANDBOX_SSH_AGENT="1"))
+    assert "key0" in p.stdout and "reached" in p.stdout, p
+    # And a broken one stops the launch before anything is made.
+    shared.write_text('{"a":1,}')
+    p = run(PROGRAM, PROFILE, "-p", "go", cwd=work, check=False)
+    assert p.returncode == 1 and "shared-settings.json: line 1, column 8" in p.stderr, p
+    assert_no_traces(PROFILE)
 
 
 main()

@@ -115,7 +115,36 @@ static void test_container_all(void **state) {
         p->tty = true;
         add_services(p);
         add_git_common(p);
+        p->hook_ports[p->n_hook_ports++] = 80;
+        p->hook_ports[p->n_hook_ports++] = 65535;
         compare(p, 43210, "podman-container-all.txt");
+}
+
+/* HTTP hooks on the host's loopback, with and without a bridge. */
+static void test_hook_ports(void **state) {
+        static const struct {
+                Isolation isolation;
+                uint16_t port;
+                size_t n;
+                const char *network;
+        } rows[] = {
+                { ISOLATION_CONTAINER, 0, 1, "--network=pasta:-T,7001" },
+                { ISOLATION_CONTAINER, 43210, 2, "--network=pasta:-T,43210,-T,7001,-T,7002" },
+                { ISOLATION_CONTAINER, 65535, HOOK_PORTS_MAX, NULL },
+                { ISOLATION_KRUN, 0, 1, "--network=pasta:--map-host-loopback,169.254.1.2" },
+                { ISOLATION_KRUN, 43210, 2, "--network=pasta:--map-host-loopback,169.254.1.2" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_plan_ Plan *p = fixed_plan();
+                _cleanup_strv_ char **argv = NULL;
+
+                stage.settings.isolation = rows[i].isolation;
+                for (p->n_hook_ports = 0; p->n_hook_ports < rows[i].n; p->n_hook_ports++)
+                        p->hook_ports[p->n_hook_ports] = (uint16_t) ((rows[i].network ? 7001 : 65500) + p->n_hook_ports);
+                assert_int_equal(plan_podman_argv(p, rows[i].port, &argv), 0);
+                assert_true(!rows[i].network || strv_contains(argv, rows[i].network));
+        }
 }
 
 /* A working directory of every kind, which is an argument by itself. */
@@ -226,6 +255,7 @@ int main(void) {
                 cmocka_unit_test(test_krun_all),
                 cmocka_unit_test(test_container),
                 cmocka_unit_test(test_container_all),
+                cmocka_unit_test(test_hook_ports),
                 cmocka_unit_test(test_odd_directory),
                 cmocka_unit_test(test_odd_mounts),
                 cmocka_unit_test(test_inexpressible),

@@ -30,6 +30,27 @@ def test_plain():
         assert h.record()["environ"]["CLAUDE_CONFIG_DIR"] == str(h.base / "work")
 
 
+def test_shared_settings():
+    """shared-settings.json reaches claude as a file of the user's alone, filled in; its own --settings wins; a broken one stops all"""
+    with Home(PROGRAM) as h:
+        h.good("add", "work")
+        h.good("work", "x")
+        assert h.record()["argv"] == [str(h.bin / "claude"), "x"]
+        shared = h.base / "shared-settings.json"
+        shared.write_text('{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:1/{profile}"}]}]}, "n": 1.0}')
+        h.good("work", "x", "--", "--settings")
+        argv = h.record()["argv"]
+        assert argv[1] == "--settings" and argv[3:] == ["x", "--", "--settings"], argv
+        assert open(argv[2]).read() == shared.read_text().replace("{profile}", "work")
+        assert os.stat(argv[2]).st_mode & 0o777 == 0o600
+        p = h.run("work", "--settings", "mine")
+        assert p.returncode == 0 and h.record()["argv"][1:] == ["--settings", "mine"]
+        assert "Your --settings is used instead of" in p.stderr, p.stderr
+        shared.write_text('{"permissions":\n{"deny":["x",]}}')
+        p = h.run("work", "x")
+        assert p.returncode == 1 and "shared-settings.json: line 2, column 14:" in p.stderr, p.stderr
+
+
 def test_status():
     """no process stays in between: claude's status is the caller's, signals included"""
     with Home(PROGRAM) as h:
