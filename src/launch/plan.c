@@ -13,7 +13,7 @@
  *   plan-tokens.c     variables and tokens that are asked for
  *   plan-podman.c     podman's command line for all that
  *
- * Later parts see what earlier ones put in; the order is in launch_sandboxed(). */
+ * Later parts see what earlier ones put in; the order is that of plan_parts(). */
 
 #include <stdio.h>
 #include <string.h>
@@ -215,4 +215,18 @@ int plan_mounts(Plan *p) {
                 r = plan_add_mount(p, MOUNT_BIND, profile, GUEST_CLAUDE_DIR, shared, "profile");
 
         return r < 0 ? log_oom() : 0;
+}
+
+int plan_parts(Plan *p) {
+        static int (*const parts[])(Plan *p) = { plan_ssh, plan_mounts, plan_links, plan_mcp, plan_claude };
+
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                int r;
+
+                r = parts[i](p);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
 }

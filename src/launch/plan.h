@@ -93,6 +93,10 @@ int plan_add_service(Plan *p, ServiceId id, const char *host_path, const char *g
 
 bool plan_has_service(const Plan *p, ServiceKind kind);
 
+/* All parts but the first, and those that need a supervisor (plan_gpg) or wait for git (plan_git). 0 or negative errno, having said
+ * what is wrong. */
+int plan_parts(Plan *p);
+
 /* The parts of a plan, each in a file of its own. All return 0 or negative errno, having said what is wrong. */
 int plan_work_root(Plan *p);  /* directory, work_root, git_common: first of all, it refuses */
 int plan_git_ask(Plan *p);    /* starts git: it is to work while others are waited for */

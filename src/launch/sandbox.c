@@ -144,17 +144,9 @@ static int plan_and_enter(Launch *l) {
                 return log_error(r, "Cannot ask the user manager for the scope %s", p->units.scope);
 
         l->scope_asked = true;
-        r = plan_ssh(p);
+        r = plan_parts(p);
         if (r >= 0 && p->n_services > 0)
                 (void) bridge_socket_request(l->bus, p, &l->socket); /* start_bridge() sees what came of it */
-        if (r >= 0)
-                r = plan_mounts(p);
-        if (r >= 0)
-                r = plan_links(p);
-        if (r >= 0)
-                r = plan_mcp(p);
-        if (r >= 0)
-                r = plan_claude(p);
         if (r >= 0)
                 r = launch_data_prepare(p, &l->native_fd);
         r = check_interrupt(r);

@@ -9,6 +9,7 @@
 #include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "launch/explain.h"
 #include "launch/launch.h"
 #include "launch/near-name.h"
 #include "launch/verb-util.h"
@@ -115,6 +116,13 @@ int command_launch(const Command *c, char *const *args, bool shell) {
         r = profile_is_sandboxed(p, c->settings);
         if (r < 0)
                 return log_error(r, "Cannot tell whether %s is sandboxed, so it is not launched", p->path);
+        if (command_has(c, "dry-run")) {
+                if (r > 0)
+                        return launch_explain(&request, command_has(c, "json"));
+                (void) printf(command_has(c, "json") ? "{\"profile\": \"%s\", \"sandbox\": false}\n" :
+                                "Profile %s, on the host: claude with CLAUDE_CONFIG_DIR and the profile's variables.\n", p->name);
+                return 0;
+        }
         if (r == 0)
                 return launch_host(&request);
 

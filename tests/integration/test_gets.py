@@ -2,6 +2,7 @@
 """What a sandbox gets beyond its work tree and profile: each seen from inside, and its absence."""
 
 import http.server
+import json
 
 from messages_stub import MessagesStub
 from rigtest import *
@@ -146,6 +147,34 @@ def _(t):
     p = run(PROGRAM, PROFILE, "-p", "go", cwd=work, check=False)
     assert p.returncode == 1 and "shared-settings.json: line 1, column 8" in p.stderr, p
     assert_no_traces(PROFILE)
+
+
+@test("run --dry-run says what a launch would do, in words and as JSON, no value of a variable, and makes nothing")
+def _(t):
+    profile = t.profile(PROFILE)
+    work = t.repository()
+    (profile / ".env").write_text("T_TOKEN=s3cret-value\n")
+    (profile / ".env").chmod(0o600)
+    before = tree(DATA, LAUNCHES, profile, work)
+    record = t.tempdir() / "record"
+    env = dict(ENV, CLAUDE_PROFILE_PODMAN_BIN=str(t.podman(record=record)))
+    p = run(PROGRAM, "run", "--dry-run", PROFILE, "-p", "hello there", cwd=work, env=env)
+    for line in ("rw  %s " % work, "ro  /run/claude-sandbox/bin ", "  T_TOKEN\n", "claude-sandbox@%s.service" % PROFILE, "'hello there'"):
+        assert line in p.stdout, (line, p.stdout)
+    assert "s3cret" not in p.stdout and not record.exists() and "\x1b" not in p.stdout
+    plan = json.loads(run(PROGRAM, "run", "--dry-run", "--json", PROFILE, "--version", cwd=work, env=env).stdout)
+    assert tree(DATA, LAUNCHES, profile, work) == before
+    assert plan["workRoot"] == str(work) and "T_TOKEN" in plan["variables"] and plan["sandbox"] is True, plan
+    assert {"target": str(work), "source": str(work), "mode": "rw", "why": "work root"} in plan["mounts"], plan["mounts"]
+
+    # And that is what a launch does: podman gets these arguments, but for the launch's id.
+    run(PROGRAM, PROFILE, "--version", cwd=work, env=env)
+    called = [json.loads(line)["args"] for line in record.read_text().splitlines()]
+    called = next(a for a in called if a[0] == "run")
+    def neutral(arguments):
+        return [re.sub(r"\b%s-[0-9a-f]{8}\b" % PROFILE, "ID", re.sub(r"(launch=)[0-9a-f]{8}$", r"\1ID", a)) for a in arguments]
+    assert neutral(plan["podman"][1:]) == neutral(called), (plan["podman"], called)
+    assert run(PROGRAM, "run", "--json", PROFILE, cwd=work, check=False).returncode == 2
 
 
 main()
