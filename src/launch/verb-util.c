@@ -14,6 +14,7 @@
 #include "launch/near-name.h"
 #include "launch/verb-util.h"
 #include "launch/verbs.h"
+#include "shared/bus.h"
 #include "shared/launch-dir.h"
 #include "shared/lock.h"
 
@@ -128,6 +129,37 @@ int command_launch(const Command *c, char *const *args, bool shell) {
 
         r = launch_sandboxed(&request, &status);
         return r < 0 ? r : status;
+}
+
+int command_launches(const Command *c, const char *word, LaunchList *ret, sd_bus **ret_bus) {
+        _cleanup_launch_list_ LaunchList list = { 0 };
+        _cleanup_free_ char *shown = NULL;
+        _cleanup_bus_ sd_bus *bus = NULL;
+        int r;
+
+        r = user_bus_open(c->dirs, &bus);
+        if (r < 0)
+                return log_error(r, "No user manager answers (%s), and without it nothing can be told of launches. Log in properly "
+                                "(ssh, a console; not su or sudo).", strerror(-r));
+        r = launch_list_load(c->dirs, NULL, bus, &list);
+        if (r < 0)
+                return log_error(r, "Cannot read %s", c->dirs->runtime);
+
+        if (word) {
+                shown = str_escape(word);
+                r = launch_list_select(&list, word);
+                if (r == -ENOTUNIQ)
+                        return log_error(r, "\"%s\" is how the ids of several launches begin. All there are: claude-profile ps.",
+                                        shown ?: "?");
+                if (r < 0)
+                        return log_error(r, "No launch runs that \"%s\" could mean: a profile, an id, or the first four digits or "
+                                        "more of one. All there are: claude-profile ps.", shown ?: "?");
+        }
+
+        *ret = list;
+        list = (LaunchList) { 0 };
+        *ret_bus = TAKE_PTR(bus);
+        return 0;
 }
 
 bool can_ask(void) {

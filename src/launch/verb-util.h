@@ -3,6 +3,7 @@
 
 /* What several commands need. Everything here that returns negative errno has said why. */
 
+#include "launch/launch-list.h"
 #include "launch/verb.h"
 #include "shared/profile.h"
 
@@ -18,6 +19,10 @@ int command_is_running(const Command *c, const char *profile);
 /* Launches claude, or with `shell` the command in `args`, with the profile that the first argument names,
  * where that is to run. Returns the exit status or negative errno. */
 int command_launch(const Command *c, char *const *args, bool shell);
+
+/* The launches that run, of which `word` (as launch_list_select() takes it) or all are left; the bus, when there is one. 0 or negative
+ * errno, having said why. */
+int command_launches(const Command *c, const char *word, LaunchList *ret, sd_bus **ret_bus);
 
 /* Whether there is somebody to ask: standard input and standard error are terminals. */
 bool can_ask(void);

@@ -13,6 +13,9 @@ const Verb *const verb_table[] = {
         &verb_sandbox,
         &verb_run,
         &verb_shell,
+        &verb_ps,
+        &verb_stop,
+        &verb_logs,
         &verb_build,
         NULL,
 };

@@ -10,10 +10,13 @@ extern const Verb verb_build;
 extern const Verb verb_env;
 extern const Verb verb_links;
 extern const Verb verb_list;
+extern const Verb verb_logs;
+extern const Verb verb_ps;
 extern const Verb verb_remove;
 extern const Verb verb_run;
 extern const Verb verb_sandbox;
 extern const Verb verb_shell;
+extern const Verb verb_stop;
 
 /* All commands, ended by NULL: for the dispatcher, and for `add`, which refuses their names. */
 extern const Verb *const verb_table[];

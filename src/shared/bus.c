@@ -225,6 +225,10 @@ int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why)
         return r;
 }
 
+int unit_stop_send(sd_bus *bus, const char *unit, Job *job) {
+        return unit_job_send(bus, "StopUnit", unit, job);
+}
+
 int unit_start(sd_bus *bus, const char *unit, int (*give_up)(void), char **ret_why) {
         _cleanup_job_ Job job = { .give_up = give_up };
         int r;

@@ -56,6 +56,9 @@ void job_clear(Job *job);
  * loaded is a success. */
 int unit_stop(sd_bus *bus, const char *unit, uint64_t kill_usec, char **ret_why);
 
+/* Calls StopUnit, to be waited for with job_wait(). 0 or negative errno. */
+int unit_stop_send(sd_bus *bus, const char *unit, Job *job);
+
 /* Calls StartUnit and waits; `give_up` as in Job. */
 int unit_start(sd_bus *bus, const char *unit, int (*give_up)(void), char **ret_why);
 

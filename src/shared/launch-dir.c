@@ -167,7 +167,7 @@ int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, c
                 r = launch_dir_parse_name(str_after_prefix(de->d_name, UNBORN_PREFIX) ?: de->d_name, &of, &id);
                 if (r == -ENOMEM)
                         return r;
-                if (r < 0 || !streq(of, profile))
+                if (r < 0 || (profile && !streq(of, profile)))
                         continue;
 
                 r = f(base_fd, de->d_name, userdata);
@@ -176,13 +176,18 @@ int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, c
         }
 }
 
-static int check_alive(int base_fd, const char *name, void *userdata) {
+int launch_dir_is_alive(int base_fd, const char *name) {
         _cleanup_close_ int fd = -EBADF;
-        bool *alive = userdata;
 
         /* Shared: who only looks is not taken for a launcher by others who look. */
         fd = lock_directory(base_fd, name, LOCK_SH);
-        if (fd == -EBUSY)
+        return fd == -EBUSY ? 1 : fd < 0 ? fd : 0;
+}
+
+static int check_alive(int base_fd, const char *name, void *userdata) {
+        bool *alive = userdata;
+
+        if (launch_dir_is_alive(base_fd, name) > 0)
                 *alive = true;
         return 0;
 }

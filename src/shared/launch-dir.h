@@ -6,6 +6,7 @@
  * holds a lock for a moment, too.
  *
  *   launch.json   the bridge's manifest: a credential of claude-bridge@<profile>-<id>.service
+ *   directory     where the launch was started
  *   cleanup.json  how to remove the launch's container, for the supervisor
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
@@ -15,6 +16,7 @@
 
 #define LAUNCH_ID_LENGTH 8
 #define LAUNCH_FILE_MANIFEST "launch.json"
+#define LAUNCH_FILE_DIRECTORY "directory"
 #define LAUNCH_FILE_CLEANUP "cleanup.json"
 
 /* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */
@@ -32,10 +34,13 @@ int launch_dir_create(int base_fd, const char *name);
  * errno. */
 int launch_dir_claim(int base_fd, const char *name);
 
+/* Whether its launcher lives: 1, 0 or negative errno. */
+int launch_dir_is_alive(int base_fd, const char *name);
+
 /* Whether any launch of `profile` runs: 1, 0 or negative errno. No runtime directory: 0. */
 int launch_any_alive(const Dirs *dirs, const char *profile);
 
-/* Calls `f` for the name of each launch directory of `profile`, also for one that has no name of its own yet
+/* Calls `f` for the name of each launch directory of `profile` (NULL: of all), also for one that has no name of its own yet
  * (".new-<profile>-<id>"); what `f` returns, if negative, ends it. 0 or negative errno. */
 int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, const char *name, void *userdata),
                 void *userdata);
