@@ -139,6 +139,9 @@ static int write_line(Editor *e, const EnvLine *l, const char *end, char *const 
                         return 0;
         }
 
+        /* A mark that was in the middle of the text, and meant nothing there, does not become the first thing in it. */
+        if (ftell(e->out) == 0 && text_start(l->start, (size_t) (l->end - l->start)) != l->start)
+                (void) fputs(e->line_end, e->out);
         e->open = line_is_open(l);
         write_bytes(e, l->start, l->next);
         return 0;

@@ -39,6 +39,7 @@ static const Case cases[] = {
         { "\xef\xbb\xbf" "A=1\r\nB=2\r\n", { "A=x", "C=3" }, { 0 }, "\xef\xbb\xbf" "A=x\r\nB=2\r\nC=3\r\n" },
         { "A=1\r\nB=2\r", { "C=3" }, { 0 }, "A=1\r\nB=2\r\r\nC=3\r\n" },
         { "A=1\r", { "A=\"" }, { 0 }, "A=\"\\\"\"\r" },
+        { "A=1\n\xef\xbb\xbf" "B=2\n", { 0 }, { "A" }, "\n\xef\xbb\xbf" "B=2\n" },
         { "AB=1\nA=2\n", { "A=x" }, { "AB" }, "A=x\n" },
         { "", { "A=1", "B=2", "A=3" }, { 0 }, "B=2\nA=3\n" },
         { "A=0\n", { "A=1", "A=2" }, { 0 }, "A=2\n" },
