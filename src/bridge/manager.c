@@ -113,13 +113,13 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static void on_agent_started(void *userdata, bool ok) {
+static void on_supervisor_answer(void *userdata, bool ok) {
         Manager *m = userdata;
 
         /* Each may end itself and others: begin anew until none waits any more. */
         for (Client *c = m->open; c;)
-                if (c->state == CLIENT_STARTING) {
-                        client_agent_started(c, ok);
+                if (c->asks_supervisor) {
+                        client_supervisor_answered(c, ok);
                         c = m->open;
                 } else
                         c = c->next;
@@ -149,7 +149,7 @@ static int manager_make_starter(Manager *m) {
         if (r < 0)
                 return r;
 
-        return starter_new(m->event, path, on_agent_started, m, &m->starter);
+        return starter_new(m->event, path, on_supervisor_answer, m, &m->starter);
 }
 
 static int manager_make_event(Manager *m) {

@@ -67,5 +67,6 @@ void manager_add_waiting(Manager *m, Client *c);
 void manager_add_open(Manager *m, Client *c);
 void manager_remove(Manager *m, Client *c);
 
-/* Notes whether the client's relay is stalled. When there are too many it ends another one. */
+/* Notes whether the client's service holds bytes that one of its ends does not take at present. When there
+ * are too many such, the longest stalled one is ended: it may be this one. */
 void manager_note_stalled(Manager *m, Client *c, bool stalled);
