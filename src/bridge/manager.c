@@ -167,6 +167,8 @@ static int manager_make_event(Manager *m) {
         if (r >= 0)
                 r = sd_event_add_signal(m->event, NULL, SIGTERM, NULL, NULL);
         if (r >= 0)
+                r = poll_set_new(m->event, &m->ready);
+        if (r >= 0)
                 r = sd_event_add_time(m->event, &m->deadline_timer, CLOCK_MONOTONIC, UINT64_MAX,
                                 DEADLINE_ACCURACY_USEC, on_deadline, m);
         if (r >= 0)
@@ -231,6 +233,7 @@ Manager *manager_free(Manager *m) {
         report_free(m->report);
         peer_check_free(m->peers);
         relay_shared_free(m->relays);
+        poll_set_free(m->ready);
         sd_event_source_disable_unref(m->accept_source);
         sd_event_source_disable_unref(m->resume_timer);
         sd_event_source_disable_unref(m->deadline_timer);

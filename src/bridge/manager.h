@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "basic/relay.h"
+#include "bridge/poll-set.h"
 #include "bridge/report.h"
 #include "bridge/starter.h"
 #include "shared/manifest.h"
@@ -26,6 +27,7 @@ typedef struct Client Client;
 
 typedef struct Manager {
         sd_event *event;
+        PollSet *ready; /* of the connections that are open, whoever has something to say */
         const Manifest *manifest;
         ServiceId enabled[WIRE_SSH_AGENTS_MAX + 1];
         PeerCheck *peers;

@@ -13,7 +13,7 @@ typedef struct RelaySession {
         Backend backend;
         Relay relay;
         bool relaying;
-        sd_event_source *sources[_RELAY_SIDE_MAX];
+        PollEntry entries[_RELAY_SIDE_MAX];
 } RelaySession;
 
 static RelaySession *session_of(const Client *c) {
@@ -33,27 +33,17 @@ static void session_relay_said(Client *c, int r) {
                 client_end(c, OUTCOME_SERVED);
 }
 
-static int on_io(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+static void on_ready(void *userdata, int fd, uint32_t revents) {
         Client *c = userdata;
 
         session_relay_said(c, relay_dispatch(&session_of(c)->relay, fd, revents));
-        return 0;
 }
 
 static int session_watch(Relay *r, int fd, uint32_t events) {
         RelaySession *s = (RelaySession *) ((char *) r - offsetof(RelaySession, relay));
-        sd_event_source **source = &s->sources[fd == r->ends[RELAY_A].in ? RELAY_A : RELAY_B];
-        Client *c = s->backend.client;
+        PollEntry *e = &s->entries[fd == r->ends[RELAY_A].in ? RELAY_A : RELAY_B];
 
-        if (events == 0) {
-                *source = sd_event_source_disable_unref(*source);
-                return 0;
-        }
-
-        if (*source)
-                return sd_event_source_set_io_events(*source, events);
-
-        return sd_event_add_io(c->manager->event, source, fd, events, on_io, c);
+        return poll_set_watch(s->backend.client->manager->ready, e, events);
 }
 
 static void session_connected(Client *c, int fd) {
@@ -66,6 +56,12 @@ static void session_connected(Client *c, int fd) {
         relay_init(&s->relay, c->manager->relays, session_watch, RELAY_SOCKET(TAKE_FD(c->fd)),
                         RELAY_SOCKET(fd));
         s->relaying = true;
+        for (RelaySide side = RELAY_A; side < _RELAY_SIDE_MAX; side++)
+                s->entries[side] = (PollEntry) {
+                        .handler = on_ready,
+                        .userdata = c,
+                        .fd = s->relay.ends[side].in,
+                };
 
         r = relay_push(&s->relay, RELAY_A, c->rest, c->n_rest);
         free(TAKE_PTR(c->rest));
