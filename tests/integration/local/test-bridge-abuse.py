@@ -14,10 +14,9 @@ import bridge_harness as h
 from bridge_case import SANITIZED, SLACK, BridgeTest
 from bridge_harness import read_all, read_exactly
 
-
-# The most memory that the program itself may ever have had, in KiB, whatever is done to it. Its start takes most of it; 4,096
-# relays and 256 of them stalled, each with a read's worth, the rest.
-PEAK_MAX = 16 * 1024
+# The most memory that the program itself may ever have had, in KiB, whatever is done to it: 3 MiB to be there, 2 MiB for 4,096
+# relays, and 256 of them may be stalled with a read's worth each.
+PEAK_MAX = 10 * 1024
 
 
 class AbuseTest(BridgeTest):
@@ -31,12 +30,12 @@ class AbuseTest(BridgeTest):
             self.assertLess(peak, PEAK_MAX)
 
     def fill(self, s):
-        """Sends until nobody takes any more."""
+        """Sends until nobody takes any more, or it has been ended."""
         s.setblocking(False)
         try:
             while True:
                 s.send(b"x" * 1000000)
-        except BlockingIOError:
+        except OSError:
             s.settimeout(h.WAIT)
 
 
@@ -178,6 +177,7 @@ class Floods(AbuseTest):
         for _ in range(100):
             self.expect_served()
         self.assertLess(self.expect_served(), SLACK)
+        self.bridge.wait_status(lambda s: "0 open, 101 served" in s)
         for _ in range(full):
             self.assertEqual(self.journal.socket.recv(100), b"MESSAGE=full\n")
         summary = self.wait_summary()
@@ -252,7 +252,8 @@ class Stuck(AbuseTest):
         cpu = self.bridge.cpu()
         self.assertFalse(select.select([a], [a], [], 1)[1])
         self.assertLess(self.bridge.cpu() - cpu, 0.1)
-        self.assertLess(self.bridge.rss() - stuck, 256)
+        if not SANITIZED:
+            self.assertLess(self.bridge.rss() - stuck, 256)
         c.close()
         self.assertEqual(read_all(a), b"")
 
