@@ -135,7 +135,8 @@ static void client_refuse_name(Client *c, const Handshake *h, Outcome outcome) {
 
 /* How long ago the connection was made, as far as that can still be told. It was accepted now, but may have
  * waited in the kernel: until its first byte (the kernel measures that as the round trip of the first
- * packet) or until it was clear that none would come (then it has no measure), then in the queue. */
+ * packet) or until it was clear that none would come (then it has no measure), then in the queue, where it
+ * may well go on sending. That we have never sent anything counts from when it came there. */
 static uint64_t connection_age(int fd) {
         struct tcp_info info = {};
         socklen_t n = sizeof(info);
@@ -144,7 +145,7 @@ static uint64_t connection_age(int fd) {
         if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
                 return 0;
 
-        age = info.tcpi_last_data_recv * USEC_PER_MSEC;
+        age = info.tcpi_last_data_sent * USEC_PER_MSEC;
         age += info.tcpi_rtt > 0 ? info.tcpi_rtt : DEFER_SECONDS * USEC_PER_SEC;
         return age < AGE_MIN_USEC ? 0 : MIN(age, AGE_MAX_USEC);
 }
