@@ -81,6 +81,9 @@ class Bench:
             for size in (1, 400):
                 median, _ = load("rtt", *where, size, self.times(20000))
                 self.results.add("round trip of %d bytes, one core, µs" % size, who, median / 1000)
+            agent = (where[0], where[1].replace(" gpg", " ssh-0"))
+            median, _ = load("agent", *agent, 400, self.times(20000))
+            self.results.add("round trip of an agent's 400 bytes, one core, µs", who, median / 1000)
             median, _ = load("connect", *where, 400, self.times(4000))
             self.results.add("connection to first reply, one core, µs", who, median / 1000)
 
@@ -179,6 +182,7 @@ def at_least(limit):
 TARGETS = {
     "round trip of 1 bytes, one core, µs": ("proxyd", None),
     "round trip of 400 bytes, one core, µs": ("proxyd", at_most(0.85)),
+    "round trip of an agent's 400 bytes, one core, µs": ("proxyd", at_most(0.85)),
     "connection to first reply, one core, µs": ("proxyd", at_most(1.15)),
     "connections per second, 1 clients": ("proxyd", None),
     "connections per second, 8 clients": ("proxyd", None),

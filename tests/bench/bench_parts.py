@@ -88,6 +88,8 @@ class Bridge:
         self.where = (str(self.harness.address[1]), self.harness.line("gpg").decode().strip())
         self.backend_path = self.harness.paths["gpg"]
         self.directory = pathlib.Path(self.harness.directory)
+        # Both services lead to the same backend; the bridge takes what passes to an ssh-agent apart.
+        os.symlink(self.backend_path, self.harness.paths["ssh-0"])
 
     def __enter__(self):
         self.group.__enter__().take(self.harness.process)

@@ -5,6 +5,7 @@
  *
  *   load backend PATH              serves on a Unix socket and on a TCP port of the loopback, which it prints
  *   load rtt WHERE LINE SIZE N     N round trips of SIZE bytes on one connection: median and 99th percentile, ns
+ *   load agent WHERE LINE SIZE N   likewise, of a request that an ssh-agent could get
  *   load connect WHERE LINE SIZE N N times: connect, send, first reply, close: median and 99th percentile, ns
  *   load rate WHERE LINE N MSEC    N clients connect, send, get a reply, close, all over again: number in MSEC, failures
  *   load up|down WHERE LINE MIB    one connection in bulk: ns
@@ -12,7 +13,7 @@
  *
  * WHERE is a port of 127.0.0.1 or the path of a Unix socket; LINE is sent first, with a newline, unless it is empty. Then come
  * a letter and a number of bytes, which tell the backend what to do: 'E' echo all that follows, 'U' read so many and answer
- * with one byte, 'D' send so many. */
+ * with one byte, 'D' send so many. What begins with a NUL, as an agent's requests do, is echoed from there on. */
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@
 #define BUFFER_SIZE (256 * KIB)
 #define FDS_MAX 20000
 #define BACKLOG 4096
+#define REQUEST_MIN 14 /* bytes of the shortest request to an agent that is used here */
 #define EVENTS_MAX 64
 #define NSEC_PER_SEC UINT64_C(1000000000)
 
@@ -53,6 +55,7 @@ typedef struct Where {
 } Where;
 
 static char buffer[BUFFER_SIZE];
+static char payload[BUFFER_SIZE];
 
 static _noreturn_ void die(const char *what) {
         perror(what);
@@ -165,23 +168,31 @@ static void serve_bulk(int fd, const Order *order) {
         }
 }
 
-/* Returns false at the end of the connection. Orders come in one piece: they are small, and nothing is before them. */
-static bool serve(int fd, bool *greeted) {
-        size_t skip = *greeted ? 0 : sizeof(Order);
-        Order order;
-        ssize_t k;
+/* Orders come in one piece: they are small, and nothing is before them. */
+static bool take_order(int fd) {
+        Order order = {};
 
-        k = recv(fd, buffer, *greeted ? sizeof(buffer) : sizeof(Order), 0);
-        if (k <= (ssize_t) 0 || (size_t) k < skip)
+        if (recv(fd, &order, sizeof(order), MSG_PEEK) <= 0)
                 return false;
-        if (*greeted)
-                return send(fd, buffer, (size_t) k, MSG_NOSIGNAL) == k;
+        if (order.kind == '\0')
+                return true;
+        if (recv(fd, &order, sizeof(order), 0) != sizeof(order))
+                return false;
 
-        memcpy(&order, buffer, sizeof(order));
-        *greeted = true;
         if (order.kind != 'E')
                 serve_bulk(fd, &order);
         return true;
+}
+
+/* Returns false at the end of the connection. */
+static bool serve(int fd, bool *greeted) {
+        ssize_t k;
+
+        if (!*greeted)
+                return *greeted = take_order(fd);
+
+        k = recv(fd, buffer, sizeof(buffer), 0);
+        return k > 0 && send(fd, buffer, (size_t) k, MSG_NOSIGNAL) == k;
 }
 
 static _noreturn_ void backend(const char *path) {
@@ -273,6 +284,7 @@ static int client_begin(const Where *w, size_t size) {
         int fd = client_open(w);
 
         memcpy(buffer, w->start, w->n_start);
+        memcpy(buffer + w->n_start, payload, size);
         send_all(fd, buffer, w->n_start + size);
         return fd;
 }
@@ -288,13 +300,21 @@ static void print_times(uint64_t *times, size_t n) {
         (void) printf("%llu %llu\n", (unsigned long long) times[n / 2], (unsigned long long) times[n * 99 / 100]);
 }
 
+/* An extension that may pass, "query", and what follows its name. */
+static void make_request(size_t size) {
+        const uint32_t length = htonl((uint32_t) (size - sizeof(uint32_t)));
+
+        memcpy(payload, &length, sizeof(length));
+        memcpy(payload + sizeof(length), "\x1b\0\0\0\x05query", STRLEN("\x1b\0\0\0\x05query"));
+}
+
+/* Round trips on one connection that stays open, or of a new one each. */
 static void measure(Where *w, bool open, size_t size, size_t n) {
         _cleanup_free_ uint64_t *times = new (uint64_t, n);
         int fd = -EBADF;
 
-        if (!times || n == 0 || size > BUFFER_SIZE - sizeof(w->start))
+        if (!times || n == 0)
                 exit(EXIT_FAILURE);
-        where_order(w, 'E', 0);
         if (open) {
                 fd = client_begin(w, size);
                 receive(fd, size);
@@ -304,7 +324,7 @@ static void measure(Where *w, bool open, size_t size, size_t n) {
                 uint64_t start = now_nsec();
 
                 if (open)
-                        send_all(fd, buffer, size);
+                        send_all(fd, payload, size);
                 else
                         fd = client_begin(w, size);
                 receive(fd, size);
@@ -415,6 +435,20 @@ static _noreturn_ void usage(void) {
         exit(EXIT_FAILURE);
 }
 
+/* The verbs that take a size and a number. */
+static void measure_verb(const char *verb, Where *w, size_t size, size_t n) {
+        const size_t least = streq(verb, "agent") ? REQUEST_MIN : 1;
+
+        if (size < least || size > BUFFER_SIZE - sizeof(w->start))
+                usage();
+
+        if (streq(verb, "agent"))
+                make_request(size);
+        else
+                where_order(w, 'E', 0);
+        measure(w, !streq(verb, "connect"), size, n);
+}
+
 int main(int argc, char *argv[]) {
         const struct rlimit limit = { FDS_MAX, FDS_MAX };
         const char *verb = argc > 1 ? argv[1] : "";
@@ -427,10 +461,10 @@ int main(int argc, char *argv[]) {
                 usage();
 
         w = where_parse(argv[2], argv[3]);
-        if (argc == 6 && (streq(verb, "rtt") || streq(verb, "connect")))
-                measure(&w, streq(verb, "rtt"), number(argv[4]), number(argv[5]));
-        else if (argc == 6 && streq(verb, "rate"))
+        if (argc == 6 && streq(verb, "rate"))
                 rate(&w, number(argv[4]), number(argv[5]));
+        else if (argc == 6 && (streq(verb, "rtt") || streq(verb, "agent") || streq(verb, "connect")))
+                measure_verb(verb, &w, number(argv[4]), number(argv[5]));
         else if (argc == 5 && (streq(verb, "up") || streq(verb, "down")))
                 bulk(&w, streq(verb, "up") ? 'U' : 'D', number(argv[4]) * MIB);
         else if (argc == 5 && streq(verb, "hold"))
