@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* One connection, from accept to end: first its line, then its service. */
+/* One connection, from accept to end: first its line, then its service (service.h). */
 
 #include "bridge/manager.h"
 
+typedef struct ServiceOps ServiceOps;
+
 typedef enum ClientState {
         CLIENT_NEW,
-        CLIENT_WAITING,    /* for the rest of its first line */
-        CLIENT_CONNECTING, /* to the host's socket, whose queue is full */
-        CLIENT_STARTING,   /* the supervisor was asked for the agent */
-        CLIENT_RELAYING,
+        CLIENT_WAITING, /* for the rest of its first line */
+        CLIENT_OPEN,    /* its service has it */
         _CLIENT_STATE_MAX,
 } ClientState;
 
@@ -20,18 +20,17 @@ struct Client {
         Client *previous;
         Client *next;
         ClientState state;
-        int fd;         /* until the relay has it */
-        uint64_t since; /* when the connection was made */
+        bool asks_supervisor; /* its service waits for an answer */
+        int fd;               /* until the service takes it */
+        uint64_t since;       /* when the connection was made */
         Peer peer;
-        const ManifestService *service;
         char *rest; /* a part of a line; later what came behind it */
         size_t n_rest;
-        bool restarted; /* the agent was asked for already */
-        sd_event_source *sources[_RELAY_SIDE_MAX];
-        sd_event_source *retry_timer;
-        uint64_t retry_usec;
-        uint64_t stalled_since; /* 0: its relay is not stalled */
-        Relay relay;
+        sd_event_source *source; /* while it waits for its line */
+        uint64_t stalled_since;  /* 0: its service holds nothing that somebody should take */
+        const ManifestService *service;
+        const ServiceOps *ops; /* of the service; NULL before */
+        void *session;         /* the service's */
 };
 
 /* A connection whose peer has been checked. Owns `fd`. The client looks after itself: it may have ended when
@@ -44,5 +43,9 @@ void client_end(Client *c, Outcome outcome);
 /* What client_end() says of connections that never became a client. */
 void client_report(Manager *m, Outcome outcome, Peer peer);
 
-/* The supervisor has answered. */
-void client_agent_started(Client *c, bool ok);
+/* What a failed system call or allocation means for a connection: OUTCOME_OUT_OF_RESOURCES or
+ * OUTCOME_BACKEND_GONE. `error` is negative errno. */
+Outcome outcome_of_error(int error);
+
+/* The supervisor has answered one that asks. */
+void client_supervisor_answered(Client *c, bool ok);

@@ -11,10 +11,12 @@
  * A connection goes through this, in this order, and is dropped without a byte at the first thing that is
  * wrong:
  *
- *   accept.c     the kernel is asked whose it is (peer.c, diag.c): this user's, and made inside the launch's
- * scope client.c     its first line is read, all of it within five seconds, and judged (handshake.c): token,
- * then service client.c     the host's socket of that service is connected to, afresh for each connection
- *   relay.c      bytes pass both ways until both are done
+ *   accept.c     the kernel is asked whose it is (peer.c, diag.c): this user's, and made inside of the
+ *                launch's scope
+ *   client.c     its first line is read, all of it within five seconds, and judged (handshake.c): token,
+ *                then service
+ *   service.c    what the service does with it: a table of functions for each kind, service-*.c
+ *   backend.c    most connect to a Unix socket of the host, afresh for each connection
  *   report.c     one entry in the journal says how it ended
  *
  * Everything that comes in is hostile, and so is its amount: 64 connections may wait with an incomplete

@@ -113,13 +113,13 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static void on_agent_started(void *userdata, bool ok) {
+static void on_supervisor_answer(void *userdata, bool ok) {
         Manager *m = userdata;
 
         /* Each may end itself and others: begin anew until none waits any more. */
         for (Client *c = m->open; c;)
-                if (c->state == CLIENT_STARTING) {
-                        client_agent_started(c, ok);
+                if (c->asks_supervisor) {
+                        client_supervisor_answered(c, ok);
                         c = m->open;
                 } else
                         c = c->next;
@@ -149,7 +149,7 @@ static int manager_make_starter(Manager *m) {
         if (r < 0)
                 return r;
 
-        return starter_new(m->event, path, on_agent_started, m, &m->starter);
+        return starter_new(m->event, path, on_supervisor_answer, m, &m->starter);
 }
 
 static int manager_make_event(Manager *m) {
@@ -166,6 +166,8 @@ static int manager_make_event(Manager *m) {
         r = sd_event_new(&m->event);
         if (r >= 0)
                 r = sd_event_add_signal(m->event, NULL, SIGTERM, NULL, NULL);
+        if (r >= 0)
+                r = poll_set_new(m->event, &m->ready);
         if (r >= 0)
                 r = sd_event_add_time(m->event, &m->deadline_timer, CLOCK_MONOTONIC, UINT64_MAX,
                                 DEADLINE_ACCURACY_USEC, on_deadline, m);
@@ -231,6 +233,7 @@ Manager *manager_free(Manager *m) {
         report_free(m->report);
         peer_check_free(m->peers);
         relay_shared_free(m->relays);
+        poll_set_free(m->ready);
         sd_event_source_disable_unref(m->accept_source);
         sd_event_source_disable_unref(m->resume_timer);
         sd_event_source_disable_unref(m->deadline_timer);

@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "basic/relay.h"
+#include "bridge/poll-set.h"
 #include "bridge/report.h"
 #include "bridge/starter.h"
 #include "shared/manifest.h"
@@ -26,6 +27,7 @@ typedef struct Client Client;
 
 typedef struct Manager {
         sd_event *event;
+        PollSet *ready; /* of the connections that are open, whoever has something to say */
         const Manifest *manifest;
         ServiceId enabled[WIRE_SSH_AGENTS_MAX + 1];
         PeerCheck *peers;
@@ -67,5 +69,6 @@ void manager_add_waiting(Manager *m, Client *c);
 void manager_add_open(Manager *m, Client *c);
 void manager_remove(Manager *m, Client *c);
 
-/* Notes whether the client's relay is stalled. When there are too many it ends another one. */
+/* Notes whether the client's service holds bytes that one of its ends does not take at present. When there
+ * are too many such, the longest stalled one is ended: it may be this one. */
 void manager_note_stalled(Manager *m, Client *c, bool stalled);

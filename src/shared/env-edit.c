@@ -86,6 +86,11 @@ bool env_text_has(const char *text, size_t n, const char *key) {
         return assigned_from(text_start(text, n), text + n, key);
 }
 
+/* Whether nothing ends the line: it is the last one. A carriage return alone does not. */
+static bool line_is_open(const EnvLine *l) {
+        return l->next[-1] != '\n';
+}
+
 /* The last entry of `v` for the line's key, or NULL. */
 static const char *find_entry(char *const *v, const EnvLine *l) {
         const char *found = NULL;
@@ -127,14 +132,17 @@ static int write_line(Editor *e, const EnvLine *l, const char *end, char *const 
                 if (entry) {
                         if (assigned_from(l->next, end, entry))
                                 return 0;
-                        e->open = l->next == l->end;
+                        e->open = line_is_open(l);
                         return write_changed(e, l, entry + strcspn(entry, "=") + 1);
                 }
                 if (find_entry(unset, l))
                         return 0;
         }
 
-        e->open = l->next == l->end;
+        /* A mark that was in the middle of the text, and meant nothing there, does not become the first thing in it. */
+        if (ftell(e->out) == 0 && text_start(l->start, (size_t) (l->end - l->start)) != l->start)
+                (void) fputs(e->line_end, e->out);
+        e->open = line_is_open(l);
         write_bytes(e, l->start, l->next);
         return 0;
 }

@@ -16,6 +16,8 @@ NAMES = {"meson_options.txt", ".clang-format", ".clang-tidy", ".editorconfig"}
 
 
 def is_source(path):
+    if "corpus" in path.parts:  # inputs of fuzz targets, which may look like anything
+        return False
     if path.suffix in ENDINGS or path.name in NAMES or path.name.startswith("Containerfile"):
         return True
     with path.open("rb") as f:

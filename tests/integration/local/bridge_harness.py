@@ -222,9 +222,15 @@ class Bridge:
             fields = f.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def rss(self):
+    def runs(self):
+        """How often it was given a processor."""
+        with open("/proc/%d/schedstat" % self.process.pid) as f:
+            return int(f.read().split()[2])
+
+    def rss(self, field="VmRSS"):
+        """KiB of memory; of VmHWM, the most that it ever had."""
         with open("/proc/%d/status" % self.process.pid) as f:
-            return [int(line.split()[1]) for line in f if line.startswith("VmRSS")][0]
+            return [int(line.split()[1]) for line in f if line.startswith(field)][0]
 
     def stop(self, expect=0):
         if self.process.poll() is None:

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "bridge/service.h"
+
+static const ServiceOps *const service_table[] = {
+        [SERVICE_SSH] = &service_relay,
+        [SERVICE_GPG] = &service_relay,
+};
+static_assert(ELEMENTSOF(service_table) == _SERVICE_KIND_MAX, "every service is served");
+
+const ServiceOps *service_ops(ServiceKind kind) {
+        return service_table[kind];
+}
