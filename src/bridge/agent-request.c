@@ -17,7 +17,7 @@ const char *agent_request_kind_to_string(AgentRequestKind k) {
 }
 
 /* A key, what is to be signed, flags, and nothing else, so that the agent cannot read something else in it
- * than we do. `missing` bytes of the request are not there yet. */
+ * than we do. `missing` bytes of the request are not in `body`. */
 static bool parse_sign(SshBytes body, size_t missing, AgentRequest *ret) {
         uint32_t n, flags;
         size_t all;
@@ -51,7 +51,8 @@ AgentRequestKind agent_request_parse(SshBytes buf, AgentRequest *ret) {
         if (n == 0 || n > SSH_AGENT_MESSAGE_MAX)
                 return AGENT_REQUEST_BAD_LENGTH;
 
-        buf.n = MIN(buf.n, n);
+        /* Of a long one no more than its head, however much there is by chance. */
+        buf.n = MIN(buf.n, MIN(n, AGENT_HEAD_MAX - SSH_AGENT_LENGTH_SIZE));
         missing = n - buf.n;
         *ret = (AgentRequest) { .size = SSH_AGENT_LENGTH_SIZE + n };
 

@@ -25,7 +25,7 @@ const char *agent_request_kind_to_string(AgentRequestKind k);
 typedef struct AgentRequest {
         size_t size;   /* of the whole, its length included; more than there is if it is long */
         SshBytes key;  /* AGENT_REQUEST_SIGN */
-        SshBytes data; /* AGENT_REQUEST_SIGN: what is to be signed, cut if not all of it is there */
+        SshBytes data; /* AGENT_REQUEST_SIGN: what is to be signed, as far as it is in the head */
         bool data_is_whole;
 } AgentRequest;
 

@@ -18,6 +18,18 @@ const char *signature_purpose_to_string(SignaturePurpose p) {
         return p < _SIGNATURE_PURPOSE_MAX ? purpose_table[p] : "?";
 }
 
+/* A certificate's login is signed by its key, also when the agent lists that alone. */
+static bool is_same_key(SshBytes a, SshBytes b) {
+        char a_fingerprint[SSH_FINGERPRINT_SIZE], b_fingerprint[SSH_FINGERPRINT_SIZE];
+
+        if (ssh_bytes_equal(a, b))
+                return true;
+
+        ssh_key_fingerprint(a, a_fingerprint);
+        ssh_key_fingerprint(b, b_fingerprint);
+        return streq(a_fingerprint, b_fingerprint);
+}
+
 static bool parse_user(SshBytes key, SshBytes d, SshBytes *ret_user) {
         SshBytes session, service, method, algorithm, with, host;
         uint8_t type, has_signature;
@@ -26,7 +38,7 @@ static bool parse_user(SshBytes key, SshBytes d, SshBytes *ret_user) {
                         !ssh_take_string(&d, ret_user) || !ssh_take_string(&d, &service) ||
                         !ssh_take_string(&d, &method) || !ssh_take_byte(&d, &has_signature) ||
                         has_signature != 1 || !ssh_take_string(&d, &algorithm) ||
-                        !ssh_take_string(&d, &with) || !ssh_bytes_equal(with, key))
+                        !ssh_take_string(&d, &with) || !is_same_key(with, key))
                 return false;
 
         if (ssh_bytes_are(method, "publickey-hostbound-v00@openssh.com"))

@@ -32,6 +32,7 @@
 #include "bridge/service.h"
 
 #define READ_MAX (16 * KIB)  /* of one end at a time, so that nobody starves the others */
+#define FAILURES_MAX ((size_t) 64)
 #define DISCARD_ROUNDS_MAX 4 /* reads of a scratch buffer each */
 
 typedef enum Side {
@@ -162,8 +163,7 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
                 session_send(s, from == GUEST ? AGENT : GUEST, p, step->pass);
                 break;
         case AGENT_REFUSE:
-                session_send(s, GUEST, SSH_AGENT_FRAME_FAILURE, STRLEN(SSH_AGENT_FRAME_FAILURE));
-                break;
+                break; /* session_refuse() */
         case AGENT_ASK:
                 session_send(s, AGENT, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST));
                 break;
@@ -179,16 +179,38 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
                 report_signature(c->manager->report, c->service, made);
 }
 
+/* Many at once: in one read there may be thousands of requests that are refused. */
+static void session_refuse(SshSession *s, size_t n) {
+        static const size_t size = STRLEN(SSH_AGENT_FRAME_FAILURE);
+        char frames[FAILURES_MAX * STRLEN(SSH_AGENT_FRAME_FAILURE)];
+
+        while (n > 0) {
+                size_t k = MIN(n, FAILURES_MAX);
+
+                for (size_t i = 0; i < k; i++)
+                        memcpy(frames + i * size, SSH_AGENT_FRAME_FAILURE, size);
+                session_send(s, GUEST, frames, k * size);
+                n -= k;
+        }
+}
+
 /* Does what may be done with bytes from one end, in the scratch buffer, and keeps the rest of them. */
 static void session_judge(SshSession *s, Side from, uint8_t *p, size_t n) {
         End *e = &s->ends[from];
+        size_t refused = 0;
 
         while (n > 0 && !s->over && !(from == GUEST && session_is_blocked(s))) {
                 AgentStep step;
 
                 step = from == GUEST ? agent_filter_request(&s->filter, SSH_BYTES(p, n))
                                      : agent_filter_answer(&s->filter, p, n);
-                session_take_step(s, from, p, &step);
+                if (step.verdict == AGENT_REFUSE)
+                        refused++;
+                else {
+                        session_refuse(s, refused);
+                        refused = 0;
+                        session_take_step(s, from, p, &step);
+                }
                 if (step.used == 0)
                         break;
 
@@ -196,6 +218,7 @@ static void session_judge(SshSession *s, Side from, uint8_t *p, size_t n) {
                 n -= step.used;
         }
 
+        session_refuse(s, refused);
         session_keep(s, &e->held, &e->n_held, p, n);
 }
 

@@ -15,8 +15,8 @@
 #define PUBLICKEY LIT("publickey")
 #define HOSTBOUND LIT("publickey-hostbound-v00@openssh.com")
 
-/* As RFC 4252, 7 has it, for key "key". */
-static void put_login(Message *m, SshBytes user, SshBytes method) {
+/* As RFC 4252, 7 has it. */
+static void put_login_with(Message *m, SshBytes user, SshBytes method, SshBytes key) {
         put_string(m, LIT("0123456789abcdef0123456789abcdef"));
         put_byte(m, 50);
         put_string(m, user);
@@ -24,9 +24,13 @@ static void put_login(Message *m, SshBytes user, SshBytes method) {
         put_string(m, method);
         put_byte(m, 1);
         put_string(m, LIT("ssh-ed25519"));
-        put_string(m, LIT("key"));
+        put_string(m, key);
         if (ssh_bytes_equal(method, HOSTBOUND))
                 put_string(m, LIT("the host's key"));
+}
+
+static void put_login(Message *m, SshBytes user, SshBytes method) {
+        put_login_with(m, user, method, LIT("key"));
 }
 
 static void put_file(Message *m, SshBytes namespace) {
@@ -87,6 +91,23 @@ static void test_no_login(void **state) {
         assert_int_equal(signature_purpose(LIT("kez"), bytes_of(&m), &name), SIGNATURE_OTHER);
 }
 
+/* Of a certificate and its key either may sign and either be named. */
+static void test_certificate(void **state) {
+        static uint8_t buf[2][4096], other[4096];
+        static Message m;
+        SshBytes keys[2], name;
+
+        for (unsigned i = 0; i < 2; i++)
+                keys[i] = known_key(&known_keys[i], buf[i], sizeof(buf[i]));
+        for (unsigned i = 0; i < 4; i++) {
+                m.n = 0;
+                put_login_with(&m, LIT("git"), PUBLICKEY, keys[i % 2]);
+                assert_int_equal(signature_purpose(keys[i / 2], bytes_of(&m), &name), SIGNATURE_USER);
+        }
+        assert_int_equal(signature_purpose(known_key(&known_keys[2], other, sizeof(other)), bytes_of(&m), &name),
+                        SIGNATURE_OTHER);
+}
+
 static void test_new(void **state) {
         static Message m;
         static uint8_t buf[4096];
@@ -123,6 +144,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_purpose),
                 cmocka_unit_test(test_no_login),
+                cmocka_unit_test(test_certificate),
                 cmocka_unit_test(test_new),
                 cmocka_unit_test(test_cut),
         };

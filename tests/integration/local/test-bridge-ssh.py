@@ -435,6 +435,8 @@ class Amounts(SshTest):
         print("an idle connection: %d bytes" % each)
         if not SANITIZED:
             self.assertLess(each, 1024)
+        # The last that it does of itself: once a second, when there is something new.
+        self.bridge.wait_status(lambda s: "1000 open" in s)
         cpu = self.bridge.cpu()
         self.nothing_at(pairs[0][0], timeout=1)
         self.assertEqual(self.bridge.cpu(), cpu)
