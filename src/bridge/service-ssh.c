@@ -18,7 +18,7 @@
  * signature, and needs no memory of what may have changed since.
  *
  * What is written and not taken waits, and meanwhile its source is not read. What is waited for follows from
- * what is kept alone; end_watch() computes it. An end with nothing to wait for is watched edge-triggered,
+ * what is kept alone; session_watch() computes it. An end with nothing to wait for is watched edge-triggered,
  * for its disappearance. When the guest has nothing more to say, which it may say behind its last request,
  * it still gets its answers; when the agent has not, that is the end. */
 
@@ -42,9 +42,8 @@ typedef enum Side {
 } Side;
 
 typedef struct End {
-        int fd;
-        uint32_t watched;
-        sd_event_source *source;
+        PollEntry entry;
+        uint32_t events; /* that it is watched for */
         uint8_t *held; /* came from here, and is not judged yet; NULL when there is nothing */
         size_t n_held;
         uint8_t *waiting; /* must go out here, which is not taken at present; likewise */
@@ -103,7 +102,7 @@ static void session_keep(SshSession *s, uint8_t **p, size_t *size, const uint8_t
 static size_t session_write(SshSession *s, Side to, const uint8_t *p, size_t n) {
         ssize_t k;
 
-        k = send(s->ends[to].fd, p, n, MSG_NOSIGNAL);
+        k = send(s->ends[to].entry.fd, p, n, MSG_NOSIGNAL);
         if (k < 0) {
                 if (errno != EAGAIN && errno != EINTR)
                         session_over(s, OUTCOME_BROKEN_OFF);
@@ -246,7 +245,7 @@ static void session_read(SshSession *s, Side from) {
         ssize_t k;
 
         /* There is room: nothing that fills a frame waits for more. */
-        k = recv(e->fd, scratch + e->n_held, MIN(READ_MAX, SSH_AGENT_FRAME_MAX - e->n_held), 0);
+        k = recv(e->entry.fd, scratch + e->n_held, MIN(READ_MAX, SSH_AGENT_FRAME_MAX - e->n_held), 0);
         if (k > 0) {
                 if (from == GUEST)
                         s->bytes_in += (size_t) k;
@@ -260,8 +259,6 @@ static void session_read(SshSession *s, Side from) {
 }
 
 /* Watching */
-
-static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata);
 
 /* Whether the guest has sent so much ahead of its turn that the rest of it stays in the kernel. */
 static bool session_is_full(const SshSession *s) {
@@ -280,7 +277,6 @@ static void session_watch(SshSession *s, Side side) {
         Client *c = s->backend.client;
         End *e = &s->ends[side];
         uint32_t wanted = 0;
-        int r;
 
         if (session_may_read(s, side))
                 wanted |= EPOLLIN;
@@ -288,14 +284,12 @@ static void session_watch(SshSession *s, Side side) {
                 wanted |= EPOLLOUT;
         if (wanted == 0)
                 wanted = EPOLLET;
-        if (wanted == e->watched)
+        if (wanted == e->events)
                 return;
 
-        r = e->source ? sd_event_source_set_io_events(e->source, wanted)
-                      : sd_event_add_io(c->manager->event, &e->source, e->fd, wanted, on_io, c);
-        if (r < 0)
+        e->events = wanted;
+        if (poll_set_watch(c->manager->ready, &e->entry, wanted) < 0)
                 session_over(s, OUTCOME_OUT_OF_RESOURCES);
-        e->watched = wanted;
 }
 
 /* The guest has said its last, and has its answers or cannot get them. */
@@ -319,13 +313,13 @@ static void session_settle(Client *c) {
                 manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s));
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+static void on_ready(void *userdata, int fd, uint32_t revents) {
         Client *c = userdata;
         SshSession *s = session_of(c);
-        Side side = fd == s->ends[GUEST].fd ? GUEST : AGENT;
+        Side side = fd == s->ends[GUEST].entry.fd ? GUEST : AGENT;
 
         /* Reading comes first: what an agent said before it went counts. */
-        if (s->ends[side].watched & EPOLLIN) {
+        if (s->ends[side].events & EPOLLIN) {
                 if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
                         session_read(s, side);
         } else if (side == GUEST && (revents & (EPOLLHUP | EPOLLERR)))
@@ -337,7 +331,6 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
                 session_judge_held(s);
 
         session_settle(c);
-        return 0;
 }
 
 /* The service */
@@ -346,11 +339,11 @@ static void session_connected(Client *c, int fd) {
         SshSession *s = session_of(c);
         End *guest = &s->ends[GUEST];
 
-        guest->fd = TAKE_FD(c->fd);
+        guest->entry.fd = TAKE_FD(c->fd);
         guest->held = (uint8_t *) TAKE_PTR(c->rest);
         guest->n_held = c->n_rest;
         s->bytes_in = c->n_rest;
-        s->ends[AGENT].fd = fd;
+        s->ends[AGENT].entry.fd = fd;
 
         session_judge_held(s);
         session_settle(c);
@@ -368,7 +361,7 @@ static void session_begin(Client *c) {
         s->backend = (Backend) { .client = c, .connected = session_connected };
         s->filter.selectors = c->manager->manifest->ssh_keys;
         for (Side side = 0; side < _SIDE_MAX; side++)
-                s->ends[side].fd = -EBADF;
+                s->ends[side].entry = (PollEntry) { .handler = on_ready, .userdata = c, .fd = -EBADF };
 
         backend_connect(&s->backend);
 }
@@ -377,7 +370,7 @@ static void session_begin(Client *c) {
  * it has not read yet. */
 static void session_discard(SshSession *s) {
         Manager *m = s->backend.client->manager;
-        int fd = s->ends[GUEST].fd;
+        int fd = s->ends[GUEST].entry.fd;
 
         if (fd < 0 || s->guest_ended)
                 return;
@@ -398,8 +391,8 @@ static void session_free(Client *c) {
         for (Side side = 0; side < _SIDE_MAX; side++) {
                 End *e = &s->ends[side];
 
-                sd_event_source_disable_unref(e->source);
-                fd_close(e->fd);
+                (void) poll_set_watch(c->manager->ready, &e->entry, 0);
+                fd_close(e->entry.fd);
                 free(e->held);
                 free(e->waiting);
         }

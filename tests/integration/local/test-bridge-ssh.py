@@ -443,6 +443,22 @@ class Amounts(SshTest):
         for s in (s for pair in pairs for s in pair):
             s.close()
 
+    def test_many_refused(self):
+        """They are answered in bundles, not in a packet each."""
+        c, a = self.start()
+        cpu = self.bridge.cpu()
+        for _ in range(10):
+            c.sendall(REMOVE_ALL * 20000)
+            self.assertEqual(read_exactly(c, 5 * 20000), FAILURE * 20000)
+        cpu = self.bridge.cpu() - cpu
+        print("a refused request: %.2f us" % (cpu / 200000 * 1e6))
+        if not SANITIZED:
+            self.assertLess(cpu, 0.4)
+        self.nothing_at(a)
+        c.close()
+        e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
+        self.assertEqual(e["BRIDGE_REQUESTS_REFUSED"], "200000")
+
     def test_requests_that_never_end(self):
         """What is kept of each is its head at most."""
         before = self.bridge.rss()
