@@ -152,20 +152,35 @@ static int manager_make_starter(Manager *m) {
         return starter_new(m->event, path, on_supervisor_answer, m, &m->starter);
 }
 
-static int manager_make_event(Manager *m) {
+/* Blocked, so that it comes by way of the loop: it ends us with every connection accounted for, and at once,
+ * however many of them have something to say. */
+static int manager_heed_stop(Manager *m) {
+        sd_event_source *source;
         sigset_t stop;
         int r;
 
-        /* Blocked, so that it comes by way of the loop: it ends us at once, with every connection accounted
-         * for. */
         (void) sigemptyset(&stop);
         (void) sigaddset(&stop, SIGTERM);
         if (sigprocmask(SIG_BLOCK, &stop, NULL) < 0)
                 return -errno;
 
+        r = sd_event_add_signal(m->event, &source, SIGTERM, NULL, NULL);
+        if (r < 0)
+                return r;
+
+        r = sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+        if (r >= 0)
+                r = sd_event_source_set_floating(source, true);
+        sd_event_source_unref(source);
+        return r;
+}
+
+static int manager_make_event(Manager *m) {
+        int r;
+
         r = sd_event_new(&m->event);
         if (r >= 0)
-                r = sd_event_add_signal(m->event, NULL, SIGTERM, NULL, NULL);
+                r = manager_heed_stop(m);
         if (r >= 0)
                 r = poll_set_new(m->event, &m->ready);
         if (r >= 0)

@@ -10,6 +10,7 @@
 #include "bridge/report.h"
 #include "bridge/starter.h"
 #include "shared/manifest.h"
+#include "shared/ssh-wire.h"
 
 #define RELAYS_MAX 4096                    /* connections that have been let in */
 #define WAITING_MAX 64                     /* connections whose first line is not complete */
@@ -46,6 +47,7 @@ typedef struct Manager {
         size_t n_open;
         size_t n_stalled;
         char line[WIRE_LINE_MAX]; /* what is being read; a client keeps a copy of an incomplete one */
+        uint8_t scratch[SSH_AGENT_FRAME_MAX]; /* likewise, for services */
 } Manager;
 
 typedef struct ManagerFds {

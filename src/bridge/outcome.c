@@ -9,6 +9,7 @@ static const struct {
         [OUTCOME_SERVED] = { "served", "both sides were done" },
         [OUTCOME_BROKEN_OFF] = { "broken-off", "one side broke off" },
         [OUTCOME_LAUNCH_ENDED] = { "launch-ended", "the launch has ended" },
+        [OUTCOME_BAD_MESSAGE] = { "bad-message", "it sent what no such service understands" },
         [OUTCOME_STALLED] = { "stalled", "nobody read what it sent, and too many others waited likewise" },
         [OUTCOME_FOREIGN_UID] = { "foreign-uid", "it comes from another user" },
         [OUTCOME_FOREIGN_CGROUP] = { "foreign-cgroup", "it comes from outside of this launch" },

@@ -10,6 +10,7 @@ typedef enum Outcome {
         OUTCOME_SERVED,
         OUTCOME_BROKEN_OFF,   /* served, until one of the ends failed */
         OUTCOME_LAUNCH_ENDED, /* served, until the bridge was stopped */
+        OUTCOME_BAD_MESSAGE,  /* served, until what it sent was none of the service's protocol */
         OUTCOME_STALLED,      /* served, until too many were waiting for somebody to read */
 
         OUTCOME_FOREIGN_UID,

@@ -11,7 +11,8 @@
 
 #define STATUS_USEC (1 * USEC_PER_SEC)
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
-#define RESERVE 10 /* entries, for ends of a kind that has not been told for as long as a summary takes */
+#define KINDS_RESERVE 10 /* entries, for ends of a kind that has not been told for as long as a summary takes */
+#define SIGNATURES_RESERVE 50 /* entries, for signatures, so that no flood of anything else hides one */
 #define SERVICES_MAX (WIRE_SSH_AGENTS_MAX + 1)
 
 struct Report {
@@ -30,6 +31,7 @@ struct Report {
                 uint64_t untold;
                 uint64_t told_at;                /* when there was last an entry about one; 0: never */
         } kinds[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
+        uint64_t signatures_untold[SERVICES_MAX];
 };
 
 static void send_status(Report *r, const char *before) {
@@ -99,8 +101,38 @@ static void send_summary(Report *r, size_t row, Outcome outcome) {
                 r->kinds[row][outcome].untold = 0;
 }
 
+static void send_signature_summary(Report *r, size_t row) {
+        char name[WIRE_SERVICE_MAX], count[32], text[256];
+        const JournalField fields[] = {
+                { .name = "BRIDGE_SERVICE", .value = name_of(&r->manifest->services[row], name) },
+                { .name = "BRIDGE_COUNT", .value = count },
+        };
+        const JournalEntry entry = {
+                .priority = LOG_INFO,
+                .message_id = MESSAGE_SIGNATURES_SUPPRESSED,
+                .message = text,
+                .profile = r->manifest->profile,
+                .launch = r->manifest->id,
+                .fields = fields,
+                .n_fields = ELEMENTSOF(fields),
+        };
+
+        (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->signatures_untold[row]);
+        (void) snprintf(text, sizeof(text), "%s more signatures by %s.", count, name);
+
+        if (journal_send(&entry) >= 0)
+                r->signatures_untold[row] = 0;
+}
+
+/* Returns whether something could not be told. */
 static bool send_summaries(Report *r) {
         bool left = false;
+
+        for (size_t row = 0; row < ELEMENTSOF(r->signatures_untold); row++) {
+                if (r->signatures_untold[row] > 0)
+                        send_signature_summary(r, row);
+                left = left || r->signatures_untold[row] > 0;
+        }
 
         for (size_t row = 0; row < ELEMENTSOF(r->kinds); row++)
                 for (Outcome o = 0; o < _OUTCOME_MAX; o++) {
@@ -113,6 +145,11 @@ static bool send_summaries(Report *r) {
 }
 
 static void arm_summary(Report *r) {
+        int enabled;
+
+        if (sd_event_source_get_enabled(r->summary_timer, &enabled) < 0 || enabled != SD_EVENT_OFF)
+                return;
+
         if (sd_event_source_set_time_relative(r->summary_timer, SUMMARY_USEC) >= 0)
                 (void) sd_event_source_set_enabled(r->summary_timer, SD_EVENT_ONESHOT);
 }
@@ -127,16 +164,14 @@ static int on_summary(sd_event_source *s, uint64_t usec, void *userdata) {
 }
 
 static void count_untold(Report *r, const ConnectionEnd *end) {
-        int enabled;
-
         r->kinds[service_row(r, end->service)][end->outcome].untold++;
-        if (sd_event_source_get_enabled(r->summary_timer, &enabled) >= 0 && enabled == SD_EVENT_OFF)
-                arm_summary(r);
+        arm_summary(r);
 }
 
 static int send_entry(Report *r, const ConnectionEnd *end) {
         bool refused = is_refused(end->outcome, end->service), known = end->peer.uid != UID_UNKNOWN;
-        char name[WIRE_SERVICE_MAX], uid[32], in[32], out[32], duration[32], text[256];
+        char name[WIRE_SERVICE_MAX], uid[32], in[32], out[32], duration[32], text[256], requests[32],
+                        signatures[32];
         const char *shown = name_of(end->service, name);
         const JournalField fields[] = {
                 { .name = "BRIDGE_SERVICE", .value = shown ?: end->asked_for, .foreign = !shown },
@@ -147,6 +182,8 @@ static int send_entry(Report *r, const ConnectionEnd *end) {
                 { .name = "BRIDGE_BYTES_IN", .value = refused ? NULL : in },
                 { .name = "BRIDGE_BYTES_OUT", .value = refused ? NULL : out },
                 { .name = "BRIDGE_DURATION_USEC", .value = duration },
+                { .name = "BRIDGE_SIGNATURES", .value = end->n_signed > 0 ? signatures : NULL },
+                { .name = "BRIDGE_REQUESTS_REFUSED", .value = end->n_refused > 0 ? requests : NULL },
         };
         const JournalEntry entry = {
                 .priority = refused ? LOG_NOTICE : LOG_INFO,
@@ -162,13 +199,17 @@ static int send_entry(Report *r, const ConnectionEnd *end) {
         (void) snprintf(in, sizeof(in), "%llu", (unsigned long long) end->bytes_in);
         (void) snprintf(out, sizeof(out), "%llu", (unsigned long long) end->bytes_out);
         (void) snprintf(duration, sizeof(duration), "%llu", (unsigned long long) end->duration);
+        (void) snprintf(signatures, sizeof(signatures), "%llu", (unsigned long long) end->n_signed);
+        (void) snprintf(requests, sizeof(requests), "%llu", (unsigned long long) end->n_refused);
 
         if (refused)
                 (void) snprintf(text, sizeof(text), "Refused a connection%s%s%s%s: %s.", shown ? " to " : "",
                                 shown ?: "", known ? " from uid " : "", known ? uid : "",
                                 outcome_to_text(end->outcome));
         else
-                (void) snprintf(text, sizeof(text), "Served %s: %s bytes in, %s out; %s.", shown, in, out,
+                (void) snprintf(text, sizeof(text), "Served %s: %s bytes in, %s out; %s%s%s%s.", shown, in, out,
+                                end->n_refused > 0 ? "requests refused: " : "",
+                                end->n_refused > 0 ? requests : "", end->n_refused > 0 ? "; " : "",
                                 outcome_to_text(end->outcome));
 
         return journal_send(&entry);
@@ -226,7 +267,7 @@ static bool tell(Report *r, const ConnectionEnd *end) {
         uint64_t *told_at = &r->kinds[service_row(r, end->service)][end->outcome].told_at, now = now_usec();
         bool first = *told_at == 0 || now >= *told_at + SUMMARY_USEC;
 
-        if (!budget_take(&r->budget, now, first ? 0 : RESERVE) || send_entry(r, end) < 0)
+        if (!budget_take(&r->budget, now, SIGNATURES_RESERVE + (first ? 0 : KINDS_RESERVE)) || send_entry(r, end) < 0)
                 return false;
 
         *told_at = now;
@@ -242,6 +283,47 @@ void report_end(Report *r, const ConnectionEnd *end) {
 
         if (!tell(r, end))
                 count_untold(r, end);
+}
+
+static int send_signature(Report *r, const ManifestService *service, const AgentSignature *signature) {
+        const char *user = signature->purpose == SIGNATURE_USER ? signature->name : NULL,
+                   *namespace = signature->purpose == SIGNATURE_FILE ? signature->name : NULL;
+        char name[WIRE_SERVICE_MAX], text[3 * JOURNAL_FOREIGN_TEXT_MAX];
+        const JournalField fields[] = {
+                { .name = "BRIDGE_SERVICE", .value = name_of(service, name) },
+                { .name = "BRIDGE_KEY_FINGERPRINT", .value = signature->fingerprint },
+                { .name = "BRIDGE_KEY_COMMENT", .value = signature->comment, .foreign = true },
+                { .name = "BRIDGE_SIGNATURE_PURPOSE",
+                                .value = signature_purpose_to_string(signature->purpose) },
+                { .name = "BRIDGE_SIGNATURE_USER", .value = user, .foreign = true },
+                { .name = "BRIDGE_SIGNATURE_NAMESPACE", .value = namespace, .foreign = true },
+        };
+        const JournalEntry entry = {
+                .priority = LOG_INFO,
+                .message_id = MESSAGE_SIGNATURE_MADE,
+                .message = text,
+                .profile = r->manifest->profile,
+                .launch = r->manifest->id,
+                .fields = fields,
+                .n_fields = ELEMENTSOF(fields),
+        };
+
+        (void) snprintf(text, sizeof(text), "Signed by %s with key %s (%s)%s%s.", name, signature->fingerprint,
+                        signature->comment ?: "not listed",
+                        user                ? ", to log in as "
+                                : namespace ? ", a file in namespace "
+                                            : ", neither a login nor a file",
+                        signature->name ?: "");
+
+        return journal_send(&entry);
+}
+
+void report_signature(Report *r, const ManifestService *service, const AgentSignature *signature) {
+        if (budget_take(&r->budget, now_usec(), 0) && send_signature(r, service, signature) >= 0)
+                return;
+
+        r->signatures_untold[service_row(r, service)]++;
+        arm_summary(r);
 }
 
 void report_ready(Report *r) {

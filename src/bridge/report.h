@@ -7,6 +7,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "bridge/agent-signature.h"
 #include "bridge/outcome.h"
 #include "bridge/peer.h"
 #include "shared/manifest.h"
@@ -19,6 +20,8 @@ typedef struct ConnectionEnd {
         uint64_t bytes_in;  /* from the guest */
         uint64_t bytes_out; /* to the guest */
         uint64_t duration;
+        uint64_t n_refused; /* requests on it that were not let through */
+        uint64_t n_signed;  /* signatures that it got */
 } ConnectionEnd;
 
 typedef struct Report Report;
@@ -30,6 +33,9 @@ int report_new(sd_event *event, const Manifest *manifest, PeerCheck *peers, Repo
 Report *report_free(Report *r);
 DEFINE_CLEANUP(Report *, report_free);
 #define _cleanup_report_ _cleanup_(report_freep)
+
+/* An entry for a signature that the guest got, with more of the budget than any other has. */
+void report_signature(Report *r, const ManifestService *service, const AgentSignature *signature);
 
 void report_open(Report *r, size_t n_open);
 void report_end(Report *r, const ConnectionEnd *end);

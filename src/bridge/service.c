@@ -3,7 +3,7 @@
 #include "bridge/service.h"
 
 static const ServiceOps *const service_table[] = {
-        [SERVICE_SSH] = &service_relay,
+        [SERVICE_SSH] = &service_ssh,
         [SERVICE_GPG] = &service_relay,
 };
 static_assert(ELEMENTSOF(service_table) == _SERVICE_KIND_MAX, "every service is served");

@@ -25,5 +25,6 @@ struct ServiceOps {
 };
 
 extern const ServiceOps service_relay;
+extern const ServiceOps service_ssh;
 
 const ServiceOps *service_ops(ServiceKind kind);

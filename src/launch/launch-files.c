@@ -13,6 +13,7 @@
 #include "basic/path.h"
 #include "basic/random.h"
 #include "basic/str.h"
+#include "basic/strv.h"
 #include "launch/guest-program.h"
 #include "launch/launch-files.h"
 #include "shared/manifest.h"
@@ -123,7 +124,8 @@ static int manifest_make(const Plan *p, const char *scope_cgroup, Manifest **ret
 
         m->services = new0(ManifestService, p->n_services);
         if (!m->services || strdup_to(&m->profile, p->request->profile->name) < 0 || strdup_to(&m->id, p->id) < 0 ||
-                        strdup_to(&m->cgroup, scope_cgroup) < 0)
+                        strdup_to(&m->cgroup, scope_cgroup) < 0 ||
+                        strv_extend(&m->ssh_keys, p->request->settings->ssh_keys) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < p->n_services; i++) {
                 m->services[i].id = p->services[i].id;

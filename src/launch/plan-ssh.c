@@ -73,6 +73,22 @@ static void candidate_add(Candidates *c, char *path) {
         c->paths[c->n++] = path;
 }
 
+/* A pattern that fits nothing looks like an agent without keys. */
+static int warn_unless_selected(const Plan *p, const Candidates *c) {
+        _cleanup_free_ char *origin = NULL;
+
+        for (size_t i = 0; i < c->n; i++)
+                if (c->states[i] == AGENT_KEYS)
+                        return 0;
+
+        origin = settings_describe_origin(p->request->settings, "CLAUDE_PROFILE_SANDBOX_SSH_KEYS");
+        if (!origin)
+                return log_oom();
+
+        log_warning("No ssh-agent holds a key that SSHKeys= selects (%s): see ssh-add -l.", origin);
+        return 0;
+}
+
 int plan_ssh(Plan *p) {
         _cleanup_free_ char *onepassword = NULL;
         char *variable = getenv("SSH_AUTH_SOCK");
@@ -91,7 +107,7 @@ int plan_ssh(Plan *p) {
                 return log_oom();
         candidate_add(&c, variable);
         candidate_add(&c, onepassword);
-        ssh_agents_probe(c.paths, c.states, c.n, PROBE_USEC);
+        ssh_agents_probe(c.paths, c.states, c.n, p->request->settings->ssh_keys, PROBE_USEC);
 
         for (AgentState wanted = AGENT_KEYS; wanted > AGENT_DEAD; wanted--)
                 for (size_t i = 0; i < c.n; i++) {
@@ -112,5 +128,5 @@ int plan_ssh(Plan *p) {
         if (index == 0)
                 log_warning("No ssh-agent answers (SSH_AUTH_SOCK is %s): the sandbox gets none. Start one, e.g. eval $(ssh-agent).",
                                 str_is_empty(variable) ? "not set" : "dead or no agent's socket");
-        return 0;
+        return index > 0 && p->request->settings->ssh_keys ? warn_unless_selected(p, &c) : 0;
 }

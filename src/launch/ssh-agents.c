@@ -5,28 +5,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "basic/alloc.h"
 #include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/str.h"
 #include "launch/ssh-agents.h"
+#include "shared/ssh-key.h"
 
-enum {
-        SSH_AGENTC_REQUEST_IDENTITIES = 11,
-        SSH_AGENT_IDENTITIES_ANSWER = 12,
-};
-
-/* length (4), type (1), number of keys (4), all big-endian */
-#define ANSWER_SIZE 9
+#define LIST_HEAD ((size_t) 5) /* bytes of a message: its type, and how many keys follow */
 #define REST_MAX (256 * KIB)
 
 typedef struct Probe {
         int fd;
-        unsigned char answer[ANSWER_SIZE];
+        uint8_t *answer; /* room for SSH_AGENT_FRAME_MAX bytes */
         size_t n;
 } Probe;
 
 static int agent_connect(const char *path) {
-        static const unsigned char request[] = { 0, 0, 0, 1, SSH_AGENTC_REQUEST_IDENTITIES };
         struct sockaddr_un sa = { .sun_family = AF_UNIX };
         int fd;
 
@@ -39,30 +34,65 @@ static int agent_connect(const char *path) {
                 return -errno;
 
         /* A full backlog is EAGAIN here: an agent that does not accept is as good as dead. */
-        if (connect(fd, (struct sockaddr *) &sa, sizeof(sa)) < 0 ||
-                        !fd_peer_is_this_user(fd) || send(fd, request, sizeof(request), MSG_NOSIGNAL) != (ssize_t) sizeof(request))
+        if (connect(fd, (struct sockaddr *) &sa, sizeof(sa)) < 0 || !fd_peer_is_this_user(fd) ||
+                        send(fd, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST), MSG_NOSIGNAL) != STRLEN(SSH_AGENT_FRAME_LIST))
                 return fd_close(fd);
 
         return fd;
 }
 
+static AgentState state_of_list(SshBytes message, char *const *selectors) {
+        SshIdentity identity;
+        SshIdentities i;
+        bool wanted = false;
+
+        ssh_identities_begin(&i, message);
+        while (ssh_identities_next(&i, &identity)) {
+                char fingerprint[SSH_FINGERPRINT_SIZE];
+
+                ssh_key_fingerprint(identity.key, fingerprint);
+                wanted = wanted || ssh_key_is_selected(selectors, fingerprint, &identity.comment);
+        }
+
+        return !i.ok ? AGENT_DEAD : wanted ? AGENT_KEYS : AGENT_EMPTY;
+}
+
+/* Judges what there is of the answer. Returns whether that is enough. */
+static bool probe_judge(const Probe *probe, char *const *selectors, AgentState *state) {
+        SshBytes message = SSH_BYTES(probe->answer, probe->n);
+        SshIdentities i;
+        uint32_t n;
+
+        if (!ssh_take_u32(&message, &n))
+                return false;
+        if (n > SSH_AGENT_MESSAGE_MAX)
+                return true;
+
+        if (selectors) {
+                if (message.n < n)
+                        return false;
+                *state = state_of_list(SSH_BYTES(message.p, n), selectors);
+                return true;
+        }
+
+        ssh_identities_begin(&i, message);
+        if (i.ok)
+                *state = i.left > 0 ? AGENT_KEYS : AGENT_EMPTY;
+        return i.ok || message.n >= MIN(n, LIST_HEAD);
+}
+
 /* Reads what has come. Returns whether the probe is over. */
-static bool probe_read(Probe *probe, AgentState *state) {
+static bool probe_read(Probe *probe, char *const *selectors, AgentState *state) {
         ssize_t k;
 
-        k = read(probe->fd, probe->answer + probe->n, ANSWER_SIZE - probe->n);
+        k = read(probe->fd, probe->answer + probe->n, SSH_AGENT_FRAME_MAX - probe->n);
         if (k < 0)
                 return errno != EAGAIN && errno != EINTR;
         if (k == 0)
                 return true;
 
         probe->n += (size_t) k;
-        if (probe->n < ANSWER_SIZE)
-                return false;
-
-        if (probe->answer[4] == SSH_AGENT_IDENTITIES_ANSWER)
-                *state = (probe->answer[5] | probe->answer[6] | probe->answer[7] | probe->answer[8]) ? AGENT_KEYS : AGENT_EMPTY;
-        return true;
+        return probe_judge(probe, selectors, state);
 }
 
 /* What is left unread an agent notes as an error ("Connection reset by peer"). */
@@ -74,9 +104,16 @@ static void probe_close(Probe *probe) {
                         break;
 
         fd_close(probe->fd);
+        free(probe->answer);
 }
 
-void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t timeout_usec) {
+static void probe_begin(Probe *probe, const char *path) {
+        *probe = (Probe) { .fd = -EBADF, .answer = malloc(SSH_AGENT_FRAME_MAX) };
+        if (probe->answer)
+                probe->fd = agent_connect(path);
+}
+
+void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, char *const *selectors, uint64_t timeout_usec) {
         uint64_t deadline = now_usec() + timeout_usec;
         struct pollfd pfds[SSH_AGENTS_PROBE_MAX];
         Probe probes[SSH_AGENTS_PROBE_MAX];
@@ -87,7 +124,7 @@ void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t
 
         n = MIN(n, (size_t) SSH_AGENTS_PROBE_MAX);
         for (size_t i = 0; i < n; i++) {
-                probes[i] = (Probe) { .fd = agent_connect(paths[i]) };
+                probe_begin(&probes[i], paths[i]);
                 pfds[i] = (struct pollfd) { .fd = probes[i].fd, .events = POLLIN };
                 open += probes[i].fd >= 0;
         }
@@ -101,7 +138,7 @@ void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, uint64_t
                         continue;
 
                 for (size_t i = 0; i < n; i++)
-                        if (pfds[i].fd >= 0 && pfds[i].revents && probe_read(&probes[i], &states[i])) {
+                        if (pfds[i].fd >= 0 && pfds[i].revents && probe_read(&probes[i], selectors, &states[i])) {
                                 pfds[i].fd = -1;
                                 open--;
                         }

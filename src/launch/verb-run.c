@@ -11,7 +11,7 @@ static int run(const Command *c) {
 }
 
 static const Option options[] = {
-        { 'n', "dry-run", NULL, "Show what would be mounted, served and run, and start nothing" },
+        { 'n', "dry-run", NULL, "Show what a launch would do, and start nothing" },
         { 0, "json", NULL, "With --dry-run: as JSON" },
         {},
 };

@@ -9,9 +9,11 @@
 #include "basic/parse.h"
 #include "basic/path.h"
 #include "basic/str.h"
+#include "basic/strv.h"
 #include "shared/launch-dir.h"
 #include "shared/manifest.h"
 #include "shared/profile.h"
+#include "shared/ssh-key.h"
 
 #define MANIFEST_DEPTH_MAX 4
 
@@ -34,6 +36,7 @@ Manifest *manifest_free(Manifest *m) {
         free(m->profile);
         free(m->id);
         free(m->cgroup);
+        strv_free(m->ssh_keys);
         explicit_bzero(m->token, sizeof(m->token));
         free(m);
         return NULL;
@@ -76,6 +79,24 @@ static int add_service(Json *list, const ManifestService *service) {
         return 0;
 }
 
+static int add_strings(Json *object, const char *key, char *const *strings) {
+        _cleanup_json_ Json *list = json_object_new_array();
+
+        if (!list)
+                return -ENOMEM;
+
+        STRV_FOREACH(s, strings) {
+                Json *item = json_object_new_string(*s);
+
+                if (!item || json_object_array_add(list, item) < 0) {
+                        json_object_put(item);
+                        return -ENOMEM;
+                }
+        }
+
+        return add_value(object, key, TAKE_PTR(list));
+}
+
 int manifest_format(const Manifest *m, char **ret) {
         _cleanup_json_ Json *root = json_object_new_object(), *list = json_object_new_array();
         const char *text;
@@ -96,6 +117,8 @@ int manifest_format(const Manifest *m, char **ret) {
                 r = add_string(root, "token", m->token);
         if (r >= 0)
                 r = add_value(root, "services", TAKE_PTR(list));
+        if (r >= 0 && m->ssh_keys)
+                r = add_strings(root, "ssh-keys", m->ssh_keys);
         if (r < 0)
                 return r;
 
@@ -203,6 +226,29 @@ static int parse_services(Manifest *m, Json *list, char **ret_error) {
         return 0;
 }
 
+/* An empty list would be read as "none" by one and as "all" by another. */
+static int parse_ssh_keys(Manifest *m, Json *list, char **ret_error) {
+        size_t n;
+        int r = 0;
+
+        if (!json_object_is_type(list, json_type_array) || m->ssh_keys)
+                return refuse(ret_error, "\"ssh-keys\" is no list.");
+
+        n = json_object_array_length(list);
+        if (n == 0)
+                return refuse(ret_error, "\"ssh-keys\" is empty.");
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                const char *s = string_of(json_object_array_get_idx(list, i));
+
+                if (!s || !ssh_selector_is_valid(s))
+                        return refuse(ret_error, "One of \"ssh-keys\" selects no key.");
+                r = strv_add(&m->ssh_keys, s);
+        }
+
+        return r;
+}
+
 static int parse_token(Manifest *m, Json *value, char **ret_error) {
         const char *s = string_of(value);
 
@@ -230,6 +276,8 @@ static int parse_root(Manifest *m, Json *root, char **ret_error) {
                         r = parse_token(m, value, ret_error);
                 else if (streq(key, "services"))
                         r = parse_services(m, value, ret_error);
+                else if (streq(key, "ssh-keys"))
+                        r = parse_ssh_keys(m, value, ret_error);
                 else
                         r = refuse(ret_error, "It has an unknown key.");
                 if (r < 0)

@@ -18,6 +18,7 @@ typedef struct Manifest {
         char token[WIRE_TOKEN_LENGTH + 1];
         ManifestService *services;
         size_t n_services;
+        char **ssh_keys; /* which keys of the ssh-agents (ssh-key.h); NULL: all */
 } Manifest;
 
 #define MANIFEST_SIZE_MAX (64 * KIB)

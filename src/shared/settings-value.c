@@ -8,6 +8,7 @@
 #include "shared/env-file.h"
 #include "shared/settings-value.h"
 #include "shared/settings.h"
+#include "shared/ssh-key.h"
 
 #define RAM_MIB_MIN 128
 #define RAM_MIB_MAX (16 * 1024 * 1024)
@@ -208,6 +209,24 @@ static int value_names(const Dirs *dirs, const char *value, void *field) {
         return take_list(field, TAKE_PTR(v));
 }
 
+/* A list of nothing but commas is refused: it must not mean "all". */
+static int value_ssh_keys(const Dirs *dirs, const char *value, void *field) {
+        _cleanup_strv_ char **v = NULL;
+        int r;
+
+        r = value_list(dirs, value, &v);
+        if (r < 0)
+                return r;
+        if (!v || strlen(value) > SSH_SELECTORS_MAX)
+                return -EINVAL;
+
+        STRV_FOREACH(s, v)
+                if (!ssh_selector_is_valid(*s))
+                        return -EINVAL;
+
+        return take_list(field, TAKE_PTR(v));
+}
+
 static int value_memory(const Dirs *dirs, const char *value, void *field) {
         uint64_t bytes;
 
@@ -256,6 +275,8 @@ static const struct {
         [SETTING_IMAGE] = { value_image, "the name of a container image" },
         [SETTING_LIST] = { value_list, "a list separated by commas" },
         [SETTING_NAMES] = { value_names, "names of environment variables, separated by commas" },
+        [SETTING_SSH_KEYS] = { value_ssh_keys,
+                        "fingerprints as ssh-add -l prints them (SHA256:…) and patterns for comments, separated by commas" },
         [SETTING_MEMORY] = { value_memory, "a size such as 512M or 8G, a percentage, or infinity" },
         [SETTING_QUOTA] = { value_quota, "a percentage of one CPU, such as 150%" },
         [SETTING_WEIGHT] = { value_weight, "a number from 1 to 10000, or idle" },
@@ -278,6 +299,7 @@ void setting_clear(SettingKind kind, void *field) {
                 break;
         case SETTING_LIST:
         case SETTING_NAMES:
+        case SETTING_SSH_KEYS:
                 strv_free(*(char ***) field);
                 *(char ***) field = NULL;
                 break;

@@ -17,6 +17,7 @@ typedef enum SettingKind {
         SETTING_IMAGE,     /* char *: a container image's name */
         SETTING_LIST,      /* char **, NULL when empty */
         SETTING_NAMES,     /* char **, names of environment variables */
+        SETTING_SSH_KEYS,  /* char **, each selects keys (ssh-key.h) */
         SETTING_MEMORY,    /* char *, as systemd writes MemoryMax= */
         SETTING_QUOTA,     /* char *, as CPUQuota= */
         SETTING_WEIGHT,    /* char *, as CPUWeight= */

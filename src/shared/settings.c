@@ -52,7 +52,7 @@ static const Row table[] = {
         { "CLAUDE_PROFILE_SANDBOX_PULUMI", "Pulumi", SETTING_BOOL, "no", FIELD(pulumi) },
         { "CLAUDE_PROFILE_SANDBOX_INFISICAL", "Infisical", SETTING_LIST, NULL, FIELD(infisical) },
         { "CLAUDE_PROFILE_SANDBOX_FORWARD_ENV", "ForwardEnv", SETTING_NAMES, NULL, FIELD(forward_env) },
-        { "CLAUDE_PROFILE_SANDBOX_SSH_KEYS", "SSHKeys", SETTING_LIST, NULL, FIELD(ssh_keys) },
+        { "CLAUDE_PROFILE_SANDBOX_SSH_KEYS", "SSHKeys", SETTING_SSH_KEYS, NULL, FIELD(ssh_keys) },
         { "CLAUDE_PROFILE_CHROME_BIN", "ChromeBin", SETTING_PROGRAM, NULL, FIELD(chrome_bin) },
         { "CLAUDE_PROFILE_SANDBOX_ALLOW_ROOT", "AllowRoot", SETTING_DIRECTORY, NULL, FIELD(allow_root) },
         { "CLAUDE_PROFILE_SANDBOX_REPORT_PATHS", "ReportPaths", SETTING_LIST, NULL, FIELD(report_paths) },

@@ -9,6 +9,7 @@ import struct
 import elsewhere
 from elsewhere import Elsewhere, FakeAgent, LIST_KEYS
 from rigtest import *
+from sshd import Sshd
 
 PROFILE = "t-ssh"
 INSIDE = "/run/claude-sandbox/ssh-agent-0.sock"
@@ -97,43 +98,11 @@ def _(t):
     agent = t.ssh_agent()
     origin = t.repository()
     work = t.tempdir()
-    # A server for one connection after the other. The sandbox cannot reach the host's loopback, but a socket in its work tree.
-    (work / "known_hosts").write_text("")
-    keys = t.tempdir()
-    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys / "host")
-    (keys / "authorized").write_text(public_key(agent))
-    (keys / "config").write_text("HostKey %s/host\nAuthorizedKeysFile %s/authorized\nStrictModes no\nUsePAM no\nLogLevel VERBOSE\n"
-                                 % (keys, keys))
-    server = socket.socket(socket.AF_UNIX)
-    server.bind(str(work / "sshd.sock"))
-    server.listen()
-    t.cleanup(server.close)
-    log = open(keys / "log", "w+")
-    t.cleanup(log.close)
-
-    def serve():
-        s, _ = server.accept()
-        with s:
-            subprocess.run(["/usr/sbin/sshd", "-i", "-e", "-f", str(keys / "config")], stdin=s, stdout=s, stderr=log)
-    threading.Thread(target=serve, daemon=True).start()
-
-    proxy = t.program("""
-import os, socket, sys, threading
-s = socket.socket(socket.AF_UNIX)
-s.connect("sshd.sock")
-def copy(read, write, end):
-    while data := read(65536):
-        write(data)
-    end()
-threading.Thread(target=copy, args=(lambda n: os.read(0, n), s.sendall, lambda: s.shutdown(socket.SHUT_WR)), daemon=True).start()
-copy(s.recv, lambda data: os.write(1, data), lambda: None)
-""", directory=work, name="proxy")
-    ssh = "ssh -o ProxyCommand=%s -o StrictHostKeyChecking=no -o UserKnownHostsFile=known_hosts -o BatchMode=yes" % proxy
-    p = shell(PROFILE, "env", "GIT_SSH_COMMAND=" + ssh, "git", "clone", "-q", "ssh://dev@host%s" % origin, "copy", cwd=work,
+    sshd = Sshd(t, work, [public_key(agent)])
+    p = shell(PROFILE, "env", "GIT_SSH_COMMAND=" + sshd.command, "git", "clone", "-q", "ssh://dev@host%s" % origin, "copy", cwd=work,
               env=with_agent(agent.path), check=False)
-    log.seek(0)
-    assert p.returncode == 0, (p, log.read())
-    assert fingerprint(agent) in log.read(), log.read()
+    assert p.returncode == 0, (p, sshd.said())
+    assert fingerprint(agent) in sshd.said(), sshd.said()
     assert run("git", "-C", work / "copy", "log", "--format=%s").stdout == "first\n"
     assert_no_traces(PROFILE)
 

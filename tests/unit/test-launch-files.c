@@ -93,6 +93,8 @@ static void test_files_that_cannot_be_written(void **state) {
 
 /* Bridge and guest are told the same. */
 static void test_bridge_files(void **state) {
+        char *keys[] = { (char *) "work*", NULL };
+
         for (Isolation i = ISOLATION_KRUN; i <= ISOLATION_CONTAINER; i++) {
                 _cleanup_free_ char *text = NULL, *json = NULL, *why = NULL, *expected = NULL;
                 _cleanup_manifest_ Manifest *m = NULL;
@@ -101,6 +103,7 @@ static void test_bridge_files(void **state) {
                 size_t n;
 
                 stage.settings.isolation = i;
+                stage.settings.ssh_keys = i == ISOLATION_KRUN ? keys : NULL;
                 p = plan(&fd);
                 (void) strcpy(p->id, "0123abcd");
                 assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_SSH, 0 }, "/tmp/a b", "/g"), 0);
@@ -117,6 +120,10 @@ static void test_bridge_files(void **state) {
                 assert_string_equal(m->services[0].path, "/tmp/a b");
                 assert_string_equal(m->services[1].path, "/run/\"x\"");
                 assert_int_equal(m->services[1].id.kind, SERVICE_GPG);
+                if (i == ISOLATION_KRUN)
+                        assert_string_equal(m->ssh_keys[0], "work*");
+                else
+                        assert_null(m->ssh_keys);
 
                 assert_int_equal(asprintf_to(&expected, "address=%s\nport=4321\ntoken=%s\nservices=ssh-0,gpg\n",
                                 i == ISOLATION_KRUN ? "169.254.1.2" : "127.0.0.1", m->token), 0);

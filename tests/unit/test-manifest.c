@@ -10,6 +10,7 @@
 
 #include "basic/alloc.h"
 #include "basic/str.h"
+#include "basic/strv.h"
 #include "shared/manifest.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -19,7 +20,13 @@
         "{\"profile\":\"" profile "\",\"id\":\"" id "\",\"cgroup\":\"" cgroup "\",\"token\":\"" token \
         "\",\"services\":" services "}"
 
+#define WITH_KEYS(keys) \
+        "{\"ssh-keys\":" keys ",\"profile\":\"work\",\"id\":\"89abcdef\",\"cgroup\":\"" CGROUP \
+        "\",\"token\":\"" TOKEN "\",\"services\":[]}"
+
 static void test_there_and_back(void **state) {
+        char *keys[] = { (char *) "SHA256:JMMsdgMJzoHwQGGuf6CwL9k8ZSsw+pE3HGcpoMBIgY0",
+                (char *) "\"ü\" \x1b*", NULL };
         ManifestService services[] = {
                 { .id = { .kind = SERVICE_SSH, .index = 3 },
                                 .path = (char *) "/run/user/1000/with \"quotes\" \n ü" },
@@ -32,6 +39,7 @@ static void test_there_and_back(void **state) {
                 .token = TOKEN,
                 .services = services,
                 .n_services = ELEMENTSOF(services),
+                .ssh_keys = keys,
         };
         _cleanup_manifest_ Manifest *out = NULL;
         _cleanup_free_ char *text = NULL, *error = NULL;
@@ -48,6 +56,9 @@ static void test_there_and_back(void **state) {
                 assert_int_equal(out->services[i].id.index, in.services[i].id.index);
                 assert_string_equal(out->services[i].path, in.services[i].path);
         }
+        assert_int_equal(strv_length(out->ssh_keys), 2);
+        for (size_t i = 0; i < 2; i++)
+                assert_string_equal(out->ssh_keys[i], keys[i]);
 }
 
 static void expect_refused(const char *text, size_t n) {
@@ -100,6 +111,16 @@ static void test_refused(void **state) {
                 "\",\"services\":[]}",
                 "{\"what\":1,\"profile\":\"work\",\"id\":\"89abcdef\",\"cgroup\":\"" CGROUP
                 "\",\"token\":\"" TOKEN "\",\"services\":[]}",
+                WITH_KEYS("[]"),
+                WITH_KEYS("null"),
+                WITH_KEYS("{}"),
+                WITH_KEYS("\"work\""),
+                WITH_KEYS("[1]"),
+                WITH_KEYS("[\"work\",null]"),
+                WITH_KEYS("[\"\"]"),
+                WITH_KEYS("[\"SHA256:abc\"]"),
+                WITH_KEYS("[\"a\\u0000b\"]"),
+                WITH_KEYS("[[\"work\"]]"),
         };
         char path[200], text[1024];
 
@@ -125,6 +146,7 @@ static void test_shortest_and_cut_off(void **state) {
 
         assert_int_equal(manifest_parse(text, sizeof(text) - 1, &m, &error), 0);
         assert_int_equal(m->n_services, 0);
+        assert_null(m->ssh_keys);
 }
 
 int main(void) {

@@ -104,6 +104,36 @@ static void test_agents(void **state) {
         stand_in_stop(&b);
 }
 
+static void test_selection(void **state) {
+        static const char work[] = "\0\0\0\x13\x0c\0\0\0\1" "\0\0\0\2k1\0\0\0\4work",
+                home[] = "\0\0\0\x13\x0c\0\0\0\1" "\0\0\0\2k2\0\0\0\4home";
+        char *chosen[] = { (char *) "work", NULL }, *none[] = { (char *) "other", NULL };
+        _cleanup_plan_ Plan *all = NULL, *one = NULL, *neither = NULL;
+        StandIn a = { .fd = -EBADF }, b = { .fd = -EBADF };
+
+        stage.settings.ssh_agent = true;
+        start(&a, "a.sock", home, sizeof(home) - 1);
+        start(&b, "home/.1password/agent.sock", work, sizeof(work) - 1);
+        (void) setenv("SSH_AUTH_SOCK", a.path, 1);
+        all = plan(NULL);
+        assert_string_equal(all->services[0].host_path, a.path);
+
+        /* The agent that holds the chosen key comes first; the other counts as empty. */
+        stage.settings.ssh_keys = chosen;
+        one = plan(NULL);
+        assert_int_equal(one->n_services, 2);
+        assert_string_equal(one->services[0].host_path, b.path);
+        assert_string_equal(one->services[1].host_path, a.path);
+
+        stage.settings.ssh_keys = none;
+        neither = plan("No ssh-agent holds a key that SSHKeys= selects");
+        assert_int_equal(neither->n_services, 2);
+
+        stage.settings.ssh_keys = NULL;
+        stand_in_stop(&a);
+        stand_in_stop(&b);
+}
+
 static void test_dead_agents(void **state) {
         _cleanup_plan_ Plan *skipped = NULL, *none = NULL, *unset = NULL, *relative = NULL;
         StandIn dead = { .fd = -EBADF }, b = { .fd = -EBADF };
@@ -146,6 +176,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_agents),
+                cmocka_unit_test(test_selection),
                 cmocka_unit_test(test_dead_agents),
         };
 

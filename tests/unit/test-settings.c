@@ -143,6 +143,8 @@ static void test_precedence(void **state) {
         check_cpus("work", 4, "/profiles/work.conf:2");
 }
 
+#define KEY "SHA256:JMMsdgMJzoHwQGGuf6CwL9k8ZSsw+pE3HGcpoMBIgY0"
+
 static void test_every_key(void **state) {
         _cleanup_settings_ Settings *s = NULL;
 
@@ -150,7 +152,7 @@ static void test_every_key(void **state) {
                         "[Sandbox]\nProfilesBase=~/p//x/\nClaudeBin=/opt/claude\nPodmanBin=podman5\n"
                         "Sandbox=yes\nImage=localhost/x:1\nIsolation=container\nRAM=8G\nCPUs=2\n"
                         "SkipPermissions=no\nSSHAgent=on\nGPGAgent=true\nClipboard=1\nChrome=YES\nGH=yes\n"
-                        "Pulumi=yes\nInfisical=a@b.c, d.e ,\nForwardEnv=A,B_2\nSSHKeys=SHA256:abc,work*\n"
+                        "Pulumi=yes\nInfisical=a@b.c, d.e ,\nForwardEnv=A,B_2\nSSHKeys=work *," KEY "\n"
                         "ChromeBin=~/chrome\nAllowRoot=/srv/x\nReportPaths=Makefile,bin/\nMemoryMax=4G\n"
                         "MemoryHigh=50%\nCPUQuota=150%\nCPUWeight=idle\nTasksMax=infinity\n");
         s = load("work");
@@ -169,7 +171,8 @@ static void test_every_key(void **state) {
         assert_int_equal(strv_length(s->infisical), 2);
         assert_string_equal(s->infisical[1], "d.e");
         assert_string_equal(s->forward_env[1], "B_2");
-        assert_string_equal(s->ssh_keys[0], "SHA256:abc");
+        assert_string_equal(s->ssh_keys[0], "work *");
+        assert_string_equal(s->ssh_keys[1], KEY);
         assert_string_equal(s->chrome_bin, "/home/u/chrome");
         assert_string_equal(s->allow_root, "/srv/x");
         assert_string_equal(s->report_paths[1], "bin/");
@@ -237,6 +240,8 @@ static void test_values(void **state) {
                   { "x", "./x", "~user/x", "/a/../b", "~/../x" } },
                 { "FORWARD_ENV", "ForwardEnv", { "A", "A,B , _C", "," },
                   { "A-B", "1A", "A B", "A=1", "A,B=" } },
+                { "SSH_KEYS", "SSHKeys", { KEY, KEY ",work*", "*", "me@x.y, SHA256 ,", "a[b]?" },
+                  { ",", " , ", "SHA256:abc", "work,SHA256:*", KEY "=", "MD5:9a:0b", "SHA512:x" } },
                 { "MEMORY_MAX", "MemoryMax",
                   { "1", "512K", "4M", "4G", "1T", "1.5G", "100%", "0.5%", "infinity", "1E", "7B" },
                   { "0", "0%", "101%", "100.1%", "-1", "G", "4GB", "4 G", "4g", "1.5", "1.2345G", ".5G",

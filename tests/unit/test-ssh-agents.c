@@ -21,7 +21,7 @@ static AgentState probe_one(const char *path, uint64_t *ret_usec) {
         AgentState state = 77;
         char *p = (char *) path;
 
-        ssh_agents_probe(&p, &state, 1, PROBE_USEC);
+        ssh_agents_probe(&p, &state, 1, NULL, PROBE_USEC);
         *ret_usec = now_usec() - start;
         return state;
 }
@@ -164,11 +164,48 @@ static void test_together(void **state) {
         }
 
         start = now_usec();
-        ssh_agents_probe(paths, states, ELEMENTSOF(rows), 4 * PROBE_USEC);
+        ssh_agents_probe(paths, states, ELEMENTSOF(rows), NULL, 4 * PROBE_USEC);
         assert_in_range(now_usec() - start, 4 * PROBE_USEC, 3 * 4 * PROBE_USEC);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 assert_int_equal(states[i], rows[i].state);
                 stand_in_stop(&s[i]);
+        }
+}
+
+/* With a selection an agent is worth what it has of that, and its answer is waited for to its end. */
+static void test_selection(void **state) {
+        static const char answer[] = "\0\0\0\x1d\x0c\0\0\0\2" "\0\0\0\2k1\0\0\0\4work" "\0\0\0\2k2\0\0\0\0",
+                failure[] = "\0\0\0\1\5";
+        static const struct {
+                const char *selector;
+                const char *answer;
+                size_t n;
+                Behaviour behaviour;
+                AgentState state;
+        } rows[] = {
+                { "work", answer, sizeof(answer) - 1, ANSWERS, AGENT_KEYS },
+                { "work", answer, sizeof(answer) - 1, ANSWERS_IN_PIECES, AGENT_KEYS },
+                { "w*", answer, sizeof(answer) - 1, ANSWERS, AGENT_KEYS },
+                { "SHA256:AV9+a8Wur0g3JAieklLME7UJUaa2lBJSJ2XP9NeAMG4", answer, sizeof(answer) - 1, ANSWERS, AGENT_KEYS },
+                { "home", answer, sizeof(answer) - 1, ANSWERS, AGENT_EMPTY },
+                { "home", answer, sizeof(answer) - 1, ANSWERS_IN_PIECES, AGENT_EMPTY },
+                { "*", agent_empty, sizeof(agent_empty) - 1, ANSWERS, AGENT_EMPTY },
+                { "*", failure, sizeof(failure) - 1, ANSWERS, AGENT_DEAD },
+                { "*", answer, sizeof(answer) - 1, HALF_THEN_CLOSES, AGENT_DEAD },
+                { "*", agent_keys, sizeof(agent_keys) - 1, CLOSES, AGENT_DEAD },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char *selectors[] = { (char *) rows[i].selector, NULL }, *path;
+                StandIn s = { .fd = -EBADF };
+                AgentState found = 77;
+
+                stand_in_start(&s, "agent", rows[i].behaviour, rows[i].answer, rows[i].n);
+                path = s.path;
+                ssh_agents_probe(&path, &found, 1, selectors, LATE_USEC);
+                if (found != rows[i].state)
+                        fail_msg("row %zu: %d", i, found);
+                stand_in_stop(&s);
         }
 }
 
@@ -180,11 +217,11 @@ static void test_too_many(void **state) {
                 paths[i] = (char *) "/nonexistent";
                 states[i] = AGENT_KEYS;
         }
-        ssh_agents_probe(paths, states, ELEMENTSOF(paths), PROBE_USEC);
+        ssh_agents_probe(paths, states, ELEMENTSOF(paths), NULL, PROBE_USEC);
         for (size_t i = 0; i < ELEMENTSOF(paths); i++)
                 assert_int_equal(states[i], AGENT_DEAD);
 
-        ssh_agents_probe(NULL, NULL, 0, PROBE_USEC);
+        ssh_agents_probe(NULL, NULL, 0, NULL, PROBE_USEC);
 }
 
 int main(void) {
@@ -194,6 +231,7 @@ int main(void) {
                 cmocka_unit_test(test_not_accepting),
                 cmocka_unit_test(test_no_socket),
                 cmocka_unit_test(test_together),
+                cmocka_unit_test(test_selection),
                 cmocka_unit_test(test_too_many),
         };
 

@@ -16,7 +16,7 @@ SLACK = 2.0  # seconds that a busy machine may lose
 
 class BridgeTest(unittest.TestCase):
     options = {}
-    service = "ssh-0"
+    service = h.PLAIN
 
     @classmethod
     def setUpClass(cls):
@@ -49,11 +49,11 @@ class BridgeTest(unittest.TestCase):
     def expect_served(self):
         """One whole connection, and how long it took."""
         start = time.monotonic()
-        c = self.bridge.connect(self.line() + b"ping")
+        c = self.bridge.connect(self.line() + h.LIST)
         a = self.agent.accept()
-        self.assertEqual(read_exactly(a, 4), b"ping")
-        a.sendall(b"pong")
-        self.assertEqual(read_exactly(c, 4), b"pong")
+        self.assertEqual(read_exactly(a, len(h.LIST)), h.LIST)
+        a.sendall(h.NO_KEYS)
+        self.assertEqual(read_exactly(c, len(h.NO_KEYS)), h.NO_KEYS)
         took = time.monotonic() - start
         c.close()
         a.close()

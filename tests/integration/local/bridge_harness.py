@@ -20,7 +20,12 @@ import time
 
 TOKEN = "0123456789abcdef" * 4
 PROFILE = "a.b-c"
-ID = "89abcdef"
+ID = "%08x" % os.getpid()  # others may run tests at the same time
+PLAIN = "gpg"  # a service that passes any bytes
+LIST = b"\0\0\0\1\x0b"  # what an ssh-agent is asked for its keys, and the answer of one that has none
+NO_KEYS = b"\0\0\0\5\x0c\0\0\0\0"
+SIGNED = "279a61ccb42646efaeef397914ed52f2"
+SIGNED_MORE = "bc57e79ec1534da2a1906389ffae459e"
 WAIT = 10.0
 NETLINK_SOCK_DIAG = 4
 JOURNAL = "/run/systemd/journal/socket"
@@ -151,7 +156,8 @@ class Agent:
 
 
 class Bridge:
-    def __init__(self, program, scope, services=("ssh-0", "gpg"), address="127.0.0.1", **options):
+    def __init__(self, program, scope, services=("ssh-0", "gpg"), address="127.0.0.1", ssh_keys=None,
+                 **options):
         self.program = program
         self.directory = tempfile.mkdtemp(prefix="bridge-test.")
         self.paths = {s: "%s/%s.sock" % (self.directory, s) for s in services}
@@ -164,9 +170,12 @@ class Bridge:
         self.notify.bind(self.directory + "/notify")
         os.mkdir(self.directory + "/claude-profile")
         self.supervisor_path = "%s/claude-profile/%s.sock" % (self.directory, PROFILE)
+        manifest = {"profile": PROFILE, "id": ID, "cgroup": scope.path, "token": TOKEN,
+                    "services": [{"name": s, "path": p} for s, p in self.paths.items()]}
+        if ssh_keys:
+            manifest["ssh-keys"] = ssh_keys
         with open(self.directory + "/launch", "w") as f:
-            json.dump({"profile": PROFILE, "id": ID, "cgroup": scope.path, "token": TOKEN,
-                       "services": [{"name": s, "path": p} for s, p in self.paths.items()]}, f)
+            json.dump(manifest, f)
         self.spawn(**options)
 
     def spawn(self, descriptors=None, environment=None, listen_pid="$$", diag=True):
@@ -214,7 +223,7 @@ class Bridge:
             c.sendall(data)
         return c
 
-    def line(self, service="ssh-0", token=TOKEN):
+    def line(self, service=PLAIN, token=TOKEN):
         return ("%s %s\n" % (token, service)).encode()
 
     def cpu(self):
