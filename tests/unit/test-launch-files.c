@@ -29,6 +29,7 @@ static Plan *plan(int *ret_fd) {
         Plan *p = stage_plan();
 
         make_path("run/claude-profile");
+        assert_int_equal(strdup_to(&p->directory, "/home/dev/src"), 0);
         assert_int_equal(mkdir(p->launch_path, 0700), 0);
         *ret_fd = open(p->launch_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_true(*ret_fd >= 0);
@@ -65,6 +66,7 @@ static void test_files(void **state) {
         assert_file(fd, "guest/environment", "A=b\0", 4);
         assert_file(fd, "guest/command", "", 0);
         assert_file(fd, "known_hosts", "x", 1);
+        assert_file(fd, "directory", "/home/dev/src", 13);
         assert_int_equal(fstatat(fd, "guest", &st, AT_SYMLINK_NOFOLLOW), 0);
         assert_int_equal(st.st_mode & 07777, 0700);
         assert_int_equal(podman_access_read(fd, &back), 0);
