@@ -35,6 +35,19 @@ int service_parse(const char *name, size_t n, ServiceId *ret);
 /* Prints the name into `buf` (WIRE_SERVICE_MAX bytes) and returns it. */
 const char *service_format(ServiceId id, char *buf);
 
+/* `clipboard` and `open` go on with one more line, the question: arguments of wl-paste(1) with blanks between, or a URL. The
+ * answer is a line, and of a clipboard its contents behind WIRE_YES; then the bridge closes. Whether these are whole the end of
+ * the connection does not tell, since pasta makes an ordinary end of every end; so who adds WIRE_WITH_LENGTH to the arguments
+ * gets, in place of WIRE_YES, WIRE_YES_LENGTH, a decimal number of bytes and a newline. */
+#define WIRE_QUESTION_MAX 4096 /* bytes of the question, its newline included */
+#define WIRE_YES "OK\n"
+#define WIRE_WITH_LENGTH "--with-length"
+#define WIRE_YES_LENGTH "OK "
+#define WIRE_NO "NO\n"       /* of `open` */
+#define WIRE_ERROR "ERR "    /* of `clipboard`: why follows, a few words, and the line ends */
+#define WIRE_REASON_MAX 32   /* bytes of that, its NUL included */
+#define WIRE_REASON_STATUS "exit " /* of the reason: the host's program failed, with the status that follows */
+
 /* The guest's contract: places inside the sandbox. */
 #define GUEST_RUN "/run/claude-sandbox"                 /* a tmpfs of the sandbox's own */
 #define GUEST_BIN GUEST_RUN "/bin"                      /* the guest program and its applets, read-only */
