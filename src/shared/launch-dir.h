@@ -8,6 +8,7 @@
  *   launch.json   the bridge's manifest: a credential of claude-bridge@<profile>-<id>.service
  *   directory     where the launch was started
  *   cleanup.json  how to remove the launch's container, for the supervisor
+ *   programs.json which programs of the host it may start for the guest, likewise
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
 
@@ -18,6 +19,7 @@
 #define LAUNCH_FILE_MANIFEST "launch.json"
 #define LAUNCH_FILE_DIRECTORY "directory"
 #define LAUNCH_FILE_CLEANUP "cleanup.json"
+#define LAUNCH_FILE_PROGRAMS "programs.json"
 
 /* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */
 int launch_dir_parse_name(const char *name, char **ret_profile, const char **ret_id);

@@ -4,6 +4,7 @@
  * is swept up. Only processes of this user get this far: the socket is 0600 in a 0700 directory, and the kernel is asked who
  * the peer is. */
 
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +23,37 @@ void connection_answer(Connection *c, bool ok) {
         (void) send(c->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void connection_answer_reason(Connection *c, const char *reason) {
+        char answer[128];
+        int n;
+
+        n = snprintf(answer, sizeof(answer), "{\"ok\":false,\"reason\":\"%s\"}\n", reason);
+        (void) send(c->fd, answer, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void connection_answer_fd(Connection *c, int fd) {
+        static const char answer[] = "{\"ok\":true}\n";
+        union {
+                struct cmsghdr header;
+                char buf[CMSG_SPACE(sizeof(int))];
+        } control = {};
+        struct iovec iov = { .iov_base = (void *) answer, .iov_len = sizeof(answer) - 1 };
+        const struct msghdr message = {
+                .msg_iov = &iov,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+
+        control.header = (struct cmsghdr) {
+                .cmsg_len = CMSG_LEN(sizeof(int)),
+                .cmsg_level = SOL_SOCKET,
+                .cmsg_type = SCM_RIGHTS,
+        };
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+        (void) sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static int begin_launch(Connection *c, Request *request) {
         if (c->holds || c->supervisor->stopping)
                 return -EBUSY;
@@ -38,7 +70,12 @@ static int begin_launch(Connection *c, Request *request) {
 
 /* What follows from a request. Negative: the connection is of no use any more. */
 static int handle_request(Connection *c, Request *request) {
+        const char *reason = NULL;
         int r;
+
+        /* One thing at a time on a connection. */
+        if (c->waits_for)
+                return -EBUSY;
 
         switch (request->kind) {
         case REQUEST_HOLD:
@@ -54,10 +91,21 @@ static int handle_request(Connection *c, Request *request) {
                 return 0;
 
         case REQUEST_START_GPG_AGENT:
-                c->waits_for_gpg = true;
-                r = worker_start_gpg(c->supervisor);
+                r = worker_start_gpg(c);
                 if (r < 0)
                         connection_answer(c, false);
+                return r;
+
+        case REQUEST_OPEN:
+                r = browser_start(c, request->id, request->text);
+                if (r < 0)
+                        connection_answer(c, false);
+                return r;
+
+        case REQUEST_PASTE:
+                r = paste_start(c, request->id, request->text, &reason);
+                if (r < 0)
+                        connection_answer_reason(c, reason);
                 return r;
 
         default:
@@ -112,6 +160,7 @@ static int read_some(Connection *c) {
 static void connection_end(Connection *c) {
         Supervisor *s = c->supervisor;
 
+        paste_abandon(c);
         if (c->holds) {
                 event_launch_ended(c);
                 if (!c->done) {

@@ -53,3 +53,18 @@ void event_launch_ended(const Connection *c) {
                         },
                         .n_fields = 3 });
 }
+
+void event_page_opened(const Supervisor *s, const char *id, const char *url) {
+        char message[128];
+
+        (void) snprintf(message, sizeof(message), "Opening a page in the browser for launch %s.", id);
+
+        (void) journal_send(&(JournalEntry) {
+                        .priority = LOG_INFO,
+                        .message_id = MESSAGE_PAGE_OPENED,
+                        .message = message,
+                        .profile = s->profile,
+                        .launch = id,
+                        .fields = &(JournalField) { .name = "BROWSER_URL", .value = url, .foreign = true },
+                        .n_fields = 1 });
+}

@@ -11,6 +11,8 @@ static const char *const request_names[] = {
         [REQUEST_HOLD] = "hold",
         [REQUEST_DONE] = "done",
         [REQUEST_START_GPG_AGENT] = "start-gpg-agent",
+        [REQUEST_OPEN] = "open",
+        [REQUEST_PASTE] = "paste",
 };
 static_assert(ELEMENTSOF(request_names) == _REQUEST_KIND_MAX, "a name for each request");
 
@@ -37,6 +39,16 @@ static int parse_hold(struct json_object *o, Request *r) {
         return r->directory ? 0 : -ENOMEM;
 }
 
+static int parse_question(struct json_object *o, const char *key, Request *r) {
+        const char *id = get_string(o, "id"), *text = get_string(o, key);
+
+        if (!id || !hex_is_valid(id, LAUNCH_ID_LENGTH) || !text)
+                return -EBADMSG;
+
+        (void) stpcpy(r->id, id);
+        return strdup_to(&r->text, text);
+}
+
 static int parse_done(struct json_object *o, Request *r) {
         struct json_object *status;
 
@@ -55,9 +67,18 @@ static int parse_object(struct json_object *o, Request *r) {
                         continue;
 
                 r->kind = k;
-                if (k == REQUEST_HOLD)
+                switch (k) {
+                case REQUEST_HOLD:
                         return parse_hold(o, r);
-                return k == REQUEST_DONE ? parse_done(o, r) : 0;
+                case REQUEST_DONE:
+                        return parse_done(o, r);
+                case REQUEST_OPEN:
+                        return parse_question(o, "url", r);
+                case REQUEST_PASTE:
+                        return parse_question(o, "arguments", r);
+                default:
+                        return 0;
+                }
         }
 
         return -EBADMSG;
@@ -92,5 +113,6 @@ int request_parse(const char *line, size_t n, Request *ret) {
 
 void request_clear(Request *r) {
         free(r->directory);
+        free(r->text);
         *r = (Request) { 0 };
 }

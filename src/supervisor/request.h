@@ -6,8 +6,11 @@
  *   {"request":"hold","id":"<launch id>","directory":"<where>"}   from a launcher: this connection stands for the launch
  *   {"request":"done","status":<exit status>}                     …which has ended in good order
  *   {"request":"start-gpg-agent"}                                 from launcher or bridge
+ *   {"request":"open","id":"<launch id>","url":"…"}               from a bridge: open a page in the host's browser
+ *   {"request":"paste","id":"<launch id>","arguments":"…"}        from a bridge: read the host's clipboard (shared/paste.h)
  *
- * The answer to all but "done" is {"ok":true} or {"ok":false}. Clients are other processes of this user. */
+ * The answer to all but "done" is {"ok":true} or {"ok":false}; to "paste" it is {"ok":true} together with a file in memory, or
+ * {"ok":false,"reason":"a few words"}. Clients are other processes of this user; a bridge may be in a guest's hands. */
 
 #include "basic/macro.h"
 #include "shared/launch-dir.h"
@@ -18,13 +21,16 @@ typedef enum RequestKind {
         REQUEST_HOLD,
         REQUEST_DONE,
         REQUEST_START_GPG_AGENT,
+        REQUEST_OPEN,
+        REQUEST_PASTE,
         _REQUEST_KIND_MAX,
 } RequestKind;
 
 typedef struct Request {
         RequestKind kind;
-        char id[LAUNCH_ID_LENGTH + 1]; /* REQUEST_HOLD */
+        char id[LAUNCH_ID_LENGTH + 1]; /* REQUEST_HOLD, REQUEST_OPEN, REQUEST_PASTE */
         char *directory;               /* REQUEST_HOLD */
+        char *text;                    /* REQUEST_OPEN: a URL, REQUEST_PASTE: arguments; foreign text */
         int status;                    /* REQUEST_DONE: 0 to 255 */
 } Request;
 

@@ -55,6 +55,28 @@ static int on_container_sweep(sd_event_source *source, uint64_t usec, void *user
         return 0;
 }
 
+int supervisor_read_programs(Supervisor *s, const char *id, HostPrograms *ret) {
+        _cleanup_free_ char *name = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        bool held = false;
+        int r;
+
+        for (const Connection *c = s->connections; c && !held; c = c->next)
+                held = c->holds && streq(c->id, id);
+        if (!held)
+                return -EPERM;
+
+        r = asprintf_to(&name, "%s-%s", s->profile, id);
+        if (r < 0)
+                return r;
+        fd = openat(s->base_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return -errno;
+
+        r = host_programs_read(fd, ret);
+        return r == -ENOENT ? -EPERM : r;
+}
+
 void supervisor_check_stopped(Supervisor *s) {
         if (s->stopping && s->n_workers == 0)
                 (void) sd_event_exit(s->event, 0);

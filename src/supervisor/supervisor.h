@@ -5,6 +5,7 @@
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
+#include "shared/host-programs.h"
 #include "shared/launch-dir.h"
 #include "supervisor/request.h"
 
@@ -12,8 +13,9 @@
 #define WORKERS_MAX 64
 
 typedef struct Supervisor Supervisor;
+typedef struct Worker Worker;
 
-/* A client: a launcher for its launch's whole life, or somebody who wants the gpg-agent. */
+/* A client: a launcher for its launch's whole life, or somebody who wants something done. */
 typedef struct Connection {
         Supervisor *supervisor;
         struct Connection *next;
@@ -23,7 +25,7 @@ typedef struct Connection {
         size_t n, allocated;
         pid_t pid;                     /* of the client */
         bool holds;                    /* has announced a launch */
-        bool waits_for_gpg;
+        Worker *waits_for;             /* whose end is the answer to its request */
         char id[LAUNCH_ID_LENGTH + 1];
         char *directory;
         uint64_t since_usec;           /* CLOCK_MONOTONIC */
@@ -31,15 +33,34 @@ typedef struct Connection {
         int status;
 } Connection;
 
+/* What a child does, there: it returns the exit status. And what its end means. */
+typedef int (*WorkerRun)(const Supervisor *s, const void *argument);
+typedef void (*WorkerDone)(Worker *w, const siginfo_t *si);
+
+typedef struct WorkerTask {
+        WorkerRun run;
+        const void *argument;
+        WorkerDone done;       /* may be NULL */
+        const char *name;      /* of the launch directory that it sweeps, or NULL */
+        int output_fd;         /* the child's standard output, and the worker's from entry on; -EBADF: the supervisor's own */
+        uint64_t timeout_usec; /* then its process group is killed; 0: never */
+} WorkerTask;
+
 /* A child that does what may take long. */
-typedef struct Worker {
+struct Worker {
         Supervisor *supervisor;
-        struct Worker *next;
+        Worker *next;
         pid_t pid;
         sd_event_source *child;
-        char *name;      /* of the launch directory that it sweeps, or NULL */
-        bool starts_gpg;
-} Worker;
+        sd_event_source *timer;
+        WorkerRun run;
+        WorkerDone done;
+        char *name;
+        int output_fd;
+        bool timed_out;
+        PasteRequest paste; /* of a worker that pastes */
+        PasteProgram paste_program;
+};
 
 struct Supervisor {
         const char *profile;
@@ -53,6 +74,8 @@ struct Supervisor {
         Worker *workers;
         size_t n_workers;
         bool sweep_again; /* there were too many workers for another */
+        uint64_t browser_since; /* beginning of the time for which starts of the browser are counted */
+        unsigned browser_starts;
         sd_event_source *stop_timer;
         sd_event_source *newborn_watch, *newborn_timer;
         sd_event_source *idle_timer;
@@ -72,12 +95,38 @@ int connection_accept(Supervisor *s);
 Connection *connection_free(Connection *c);
 void connection_answer(Connection *c, bool ok);
 
-/* Starts a child that sweeps the launch directory `name`, or starts the gpg-agent; nothing if one does already. */
+/* Answers {"ok":true} with `fd`, which stays the caller's, or {"ok":false} with a reason. */
+void connection_answer_fd(Connection *c, int fd);
+void connection_answer_reason(Connection *c, const char *reason);
+
+/* Starts a child, owning `output_fd`. Returns 0 or negative errno; `ret` may be NULL. */
+int worker_start(Supervisor *s, const WorkerTask *task, Worker **ret);
+Worker *worker_free(Worker *w);
+
+/* How many workers run this. */
+size_t worker_count(const Supervisor *s, WorkerRun run);
+
+/* Kills the worker with all that it started. */
+void worker_kill(Worker *w);
+
+/* Answers everybody who waits for the worker: whether it succeeded. */
+void worker_answer(Worker *w, const siginfo_t *si);
+
+/* Starts a child that sweeps the launch directory `name`; nothing if one does already. */
 int worker_sweep(Supervisor *s, const char *name);
 int worker_sweep_all(Supervisor *s);
 int worker_sweep_containers(Supervisor *s);
-int worker_start_gpg(Supervisor *s);
-Worker *worker_free(Worker *w);
+
+/* What a client asks for: 0, and the answer comes when it is done, or negative errno. */
+int worker_start_gpg(Connection *c);
+int browser_start(Connection *c, const char *id, const char *url);
+int paste_start(Connection *c, const char *id, const char *arguments, const char **ret_reason);
+
+/* Nobody waits for the clipboard's contents any more. */
+void paste_abandon(Connection *c);
+
+/* The programs that the launch `id`, which must be held, may use. 0 or negative errno; -EPERM: none. */
+int supervisor_read_programs(Supervisor *s, const char *id, HostPrograms *ret);
 
 /* Looks after launches whose launcher has not said that it is there: it may die before. */
 int newborn_watch(Supervisor *s);

@@ -15,25 +15,23 @@
 #include "supervisor/supervisor.h"
 #include "supervisor/sweep.h"
 
-typedef int (*WorkerMain)(const Supervisor *s, const char *name);
-
-static int main_sweep(const Supervisor *s, const char *name) {
-        return sweep_launch(s->dirs, name);
+static int run_sweep(const Supervisor *s, const void *argument) {
+        return sweep_launch(s->dirs, argument);
 }
 
-static int main_sweep_containers(const Supervisor *s, const char *name) {
+static int run_sweep_containers(const Supervisor *s, const void *argument) {
         return sweep_containers(s->dirs, s->profile);
 }
 
-static int main_start_gpg(const Supervisor *s, const char *name) {
+static int run_start_gpg(const Supervisor *s, const void *argument) {
         return start_gpg_agent(s->dirs);
 }
 
-static void answer_gpg(Supervisor *s, bool ok) {
-        for (Connection *c = s->connections; c; c = c->next)
-                if (c->waits_for_gpg) {
-                        c->waits_for_gpg = false;
-                        connection_answer(c, ok);
+void worker_answer(Worker *w, const siginfo_t *si) {
+        for (Connection *c = w->supervisor->connections; c; c = c->next)
+                if (c->waits_for == w) {
+                        c->waits_for = NULL;
+                        connection_answer(c, si->si_code == CLD_EXITED && si->si_status == EXIT_SUCCESS);
                 }
 }
 
@@ -41,8 +39,8 @@ static int on_child(sd_event_source *source, const siginfo_t *si, void *userdata
         Worker *w = userdata;
         Supervisor *s = w->supervisor;
 
-        if (w->starts_gpg)
-                answer_gpg(s, si->si_code == CLD_EXITED && si->si_status == EXIT_SUCCESS);
+        if (w->done)
+                w->done(w, si);
 
         (void) worker_free(w);
         if (s->sweep_again) {
@@ -53,36 +51,73 @@ static int on_child(sd_event_source *source, const siginfo_t *si, void *userdata
         return 0;
 }
 
-static int worker_start(Supervisor *s, WorkerMain f, const char *name, Worker **ret) {
+void worker_kill(Worker *w) {
+        if (kill(-w->pid, SIGKILL) < 0)
+                (void) kill(w->pid, SIGKILL);
+}
+
+static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+        Worker *w = userdata;
+
+        w->timed_out = true;
+        worker_kill(w);
+        return 0;
+}
+
+static _noreturn_ void child_main(const Supervisor *s, const WorkerTask *task) {
+        sigset_t none;
+
+        /* A group of its own, which can be killed with all that it starts. */
+        (void) setpgid(0, 0);
+        (void) sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        if (task->output_fd >= 0 && dup2(task->output_fd, STDOUT_FILENO) < 0)
+                _exit(EXIT_FAILURE);
+        (void) fd_close_from(STDERR_FILENO + 1);
+        _exit(task->run(s, task->argument));
+}
+
+static int worker_fork(Worker *w, const WorkerTask *task) {
+        Supervisor *s = w->supervisor;
+        int r;
+
+        r = strdup_to(&w->name, task->name);
+        if (r < 0)
+                return r;
+
+        w->pid = fork();
+        if (w->pid < 0)
+                return -errno;
+        if (w->pid == 0)
+                child_main(s, task);
+
+        r = sd_event_add_child(s->event, &w->child, w->pid, WEXITED, on_child, w);
+        if (r >= 0 && task->timeout_usec > 0)
+                r = sd_event_add_time_relative(
+                                s->event, &w->timer, CLOCK_MONOTONIC, task->timeout_usec, 0, on_timeout, w);
+
+        return r;
+}
+
+int worker_start(Supervisor *s, const WorkerTask *task, Worker **ret) {
         Worker *w;
         int r;
 
-        if (s->n_workers >= WORKERS_MAX)
-                return -EBUSY;
-        w = new0(Worker, 1);
-        if (!w)
-                return log_oom();
+        w = s->n_workers < WORKERS_MAX ? new0(Worker, 1) : NULL;
+        if (!w) {
+                fd_close(task->output_fd);
+                return s->n_workers < WORKERS_MAX ? log_oom() : -EBUSY;
+        }
 
         w->supervisor = s;
+        w->run = task->run;
+        w->done = task->done;
+        w->output_fd = task->output_fd;
         w->next = s->workers;
         s->workers = w;
         s->n_workers++;
 
-        r = strdup_to(&w->name, name);
-        if (r >= 0) {
-                w->pid = fork();
-                r = w->pid < 0 ? -errno : 0;
-        }
-        if (r >= 0 && w->pid == 0) {
-                sigset_t none;
-
-                (void) sigemptyset(&none);
-                (void) sigprocmask(SIG_SETMASK, &none, NULL);
-                (void) fd_close_from(STDERR_FILENO + 1);
-                _exit(f(s, name));
-        }
-        if (r >= 0)
-                r = sd_event_add_child(s->event, &w->child, w->pid, WEXITED, on_child, w);
+        r = worker_fork(w, task);
         if (r < 0) {
                 (void) worker_free(w);
                 return log_error(r, "Cannot start a child");
@@ -91,6 +126,15 @@ static int worker_start(Supervisor *s, WorkerMain f, const char *name, Worker **
         if (ret)
                 *ret = w;
         return 0;
+}
+
+size_t worker_count(const Supervisor *s, WorkerRun run) {
+        size_t n = 0;
+
+        for (const Worker *w = s->workers; w; w = w->next)
+                n += w->run == run;
+
+        return n;
 }
 
 int worker_sweep(Supervisor *s, const char *name) {
@@ -102,7 +146,8 @@ int worker_sweep(Supervisor *s, const char *name) {
         if (s->n_workers >= WORKERS_MAX)
                 s->sweep_again = true;
 
-        return worker_start(s, main_sweep, name, NULL);
+        return worker_start(s, &(WorkerTask) { .run = run_sweep, .argument = name, .name = name, .output_fd = -EBADF },
+                        NULL);
 }
 
 static int sweep_if_dead(int base_fd, const char *name, void *userdata) {
@@ -123,20 +168,23 @@ int worker_sweep_all(Supervisor *s) {
 }
 
 int worker_sweep_containers(Supervisor *s) {
-        return worker_start(s, main_sweep_containers, NULL, NULL);
+        return worker_start(s, &(WorkerTask) { .run = run_sweep_containers, .output_fd = -EBADF }, NULL);
 }
 
-int worker_start_gpg(Supervisor *s) {
+int worker_start_gpg(Connection *c) {
+        Supervisor *s = c->supervisor;
         Worker *w;
         int r;
 
         for (w = s->workers; w; w = w->next)
-                if (w->starts_gpg)
+                if (w->run == run_start_gpg) {
+                        c->waits_for = w;
                         return 0;
+                }
 
-        r = worker_start(s, main_start_gpg, NULL, &w);
+        r = worker_start(s, &(WorkerTask) { .run = run_start_gpg, .done = worker_answer, .output_fd = -EBADF }, &w);
         if (r >= 0)
-                w->starts_gpg = true;
+                c->waits_for = w;
         return r;
 }
 
@@ -150,7 +198,13 @@ Worker *worker_free(Worker *w) {
                         break;
                 }
 
+        for (Connection *c = s->connections; c; c = c->next)
+                if (c->waits_for == w)
+                        c->waits_for = NULL;
+
         (void) sd_event_source_disable_unref(w->child);
+        (void) sd_event_source_disable_unref(w->timer);
+        fd_close(w->output_fd);
         free(w->name);
         free(w);
         return NULL;

@@ -24,8 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         PROPERTY((request.kind == REQUEST_HOLD) == (request.directory != NULL));
         if (request.kind == REQUEST_HOLD)
                 PROPERTY(hex_is_valid(request.id, LAUNCH_ID_LENGTH) && request.directory[0] == '/');
+        else if (request.kind == REQUEST_OPEN || request.kind == REQUEST_PASTE)
+                PROPERTY(hex_is_valid(request.id, LAUNCH_ID_LENGTH) && request.text);
         else
-                PROPERTY(request.id[0] == '\0');
+                PROPERTY(request.id[0] == '\0' && !request.text);
         PROPERTY(request.status >= 0 && request.status <= 255);
         PROPERTY(request.kind == REQUEST_DONE || request.status == 0);
         return 0;

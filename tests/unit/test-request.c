@@ -56,6 +56,50 @@ static void test_good(void **state) {
         }
 }
 
+#define OPEN(id, url) "{\"request\":\"open\",\"id\":" id ",\"url\":" url "}"
+#define PASTE(id, arguments) "{\"request\":\"paste\",\"id\":" id ",\"arguments\":" arguments "}"
+
+/* What is asked for is judged later. */
+static void test_questions(void **state) {
+        static const struct {
+                const char *line;
+                RequestKind kind;
+                const char *text;
+        } rows[] = {
+                { OPEN("\"0123abcd\"", "\"https://clau.de/chrome\""), REQUEST_OPEN, "https://clau.de/chrome" },
+                { OPEN("\"0123abcd\"", "\"\""), REQUEST_OPEN, "" },
+                { OPEN("\"0123abcd\"", "\"a\\n\\u001b\""), REQUEST_OPEN, "a\n\x1b" },
+                { PASTE("\"0123abcd\"", "\"--type image/png\""), REQUEST_PASTE, "--type image/png" },
+                { PASTE("\"0123abcd\"", "\"\""), REQUEST_PASTE, "" },
+        };
+        static const char *const bad[] = {
+                OPEN("\"0123ABCD\"", "\"x\""), OPEN("\"\"", "\"x\""), OPEN("\"../../xx\"", "\"x\""), OPEN("1", "\"x\""),
+                OPEN("\"0123abcd\"", "1"), OPEN("\"0123abcd\"", "null"), OPEN("\"0123abcd\"", "[\"x\"]"),
+                OPEN("\"0123abcd\"", "\"x\\u0000\""), PASTE("\"0123abcd\"", "\"\\u0000\""), PASTE("\"0123abcd\"", "{}"),
+                "{\"request\":\"open\",\"id\":\"0123abcd\"}", "{\"request\":\"open\",\"url\":\"x\"}",
+                "{\"request\":\"open\",\"id\":\"0123abcd\",\"arguments\":\"x\"}",
+                "{\"request\":\"paste\",\"id\":\"0123abcd\",\"url\":\"x\"}",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_request_ Request r = { 0 };
+
+                if (parse(rows[i].line, &r) != 0)
+                        fail_msg("refused: %s", rows[i].line);
+                assert_int_equal(r.kind, rows[i].kind);
+                assert_string_equal(r.id, "0123abcd");
+                assert_string_equal(r.text, rows[i].text);
+                assert_null(r.directory);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                Request r = { .kind = 77 };
+
+                if (parse(bad[i], &r) != -EBADMSG)
+                        fail_msg("taken: %s", bad[i]);
+                assert_int_equal(r.kind, 77);
+        }
+}
+
 static void test_bad(void **state) {
         static const char *const rows[] = {
                 "", " ", "x", "{", "}", "[]", "null", "1", "\"hold\"", "{}", "{\"request\":null}", "{\"request\":1}", "{\"request\":\"\"}",
@@ -113,6 +157,7 @@ static void test_long(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_good),
+                cmocka_unit_test(test_questions),
                 cmocka_unit_test(test_bad),
                 cmocka_unit_test(test_nul),
                 cmocka_unit_test(test_long),
