@@ -16,10 +16,14 @@
 #define WIRE_SERVICE_MAX 32                            /* bytes of a service name, its NUL included */
 #define WIRE_SSH_AGENTS_MAX 8                          /* ssh-0 … ssh-7 */
 #define WIRE_HANDSHAKE_USEC (5 * USEC_PER_SEC)         /* for the whole line, from the connection on */
+#define WIRE_SERVICES_MAX (WIRE_SSH_AGENTS_MAX + 4)    /* of a launch: agents, and one of each other kind */
 
 typedef enum ServiceKind {
         SERVICE_SSH, /* ssh-N: the N-th ssh-agent of the host */
         SERVICE_GPG, /* the restricted ("extra") socket of the host's gpg-agent */
+        SERVICE_CLIPBOARD, /* reads the host's clipboard */
+        SERVICE_OPEN,      /* opens one of claude's own pages in the host's browser */
+        SERVICE_CHROME,    /* claude's native-messaging host */
         _SERVICE_KIND_MAX,
         _SERVICE_KIND_INVALID = -EINVAL,
 } ServiceKind;
@@ -52,7 +56,7 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_RUN "/run/claude-sandbox"                 /* a tmpfs of the sandbox's own */
 #define GUEST_BIN GUEST_RUN "/bin"                      /* the guest program and its applets, read-only */
 #define GUEST_PROGRAM GUEST_BIN "/claude-sandbox-guest"
-#define GUEST_APPLETS { "bridge-connect" }              /* links to it in GUEST_BIN */
+#define GUEST_APPLETS { "bridge-connect", "wl-paste", "google-chrome", "google-chrome-stable" } /* links to it in GUEST_BIN */
 #define GUEST_LAUNCH GUEST_RUN "/launch"                /* read-only view of the launch directory's guest/ */
 #define GUEST_BRIDGE_FILE GUEST_RUN "/bridge"           /* 0600, the guest user's: how to reach the bridge */
 #define GUEST_USER "appuser"
@@ -61,6 +65,7 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_CLAUDE_DIR GUEST_HOME "/.claude"
 #define GUEST_GNUPG_DIR GUEST_HOME "/.gnupg"
 #define GUEST_NATIVE_CLAUDE "/opt/claude-host/claude"
+#define GUEST_CHROME_SOCKET "/tmp/claude-mcp-browser-bridge-" GUEST_USER "/host.sock" /* where claude looks for its native host */
 
 /* Files in the launch directory's guest/, seen by the guest in GUEST_LAUNCH. Lists are NUL-terminated strings one behind
  * the other, so that any value fits.

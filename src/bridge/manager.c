@@ -141,15 +141,14 @@ static void raise_limit(void) {
 
 static int manager_make_starter(Manager *m) {
         const char *runtime = getenv("XDG_RUNTIME_DIR");
-        _cleanup_free_ char *path = NULL;
         int r;
 
         /* Without a runtime directory there is no supervisor, and nobody at this path. */
-        r = asprintf_to(&path, "%s/claude-profile/%s.sock", runtime ?: "", m->manifest->profile);
+        r = asprintf_to(&m->supervisor_path, "%s/claude-profile/%s.sock", runtime ?: "", m->manifest->profile);
         if (r < 0)
                 return r;
 
-        return starter_new(m->event, path, on_supervisor_answer, m, &m->starter);
+        return starter_new(m->event, m->supervisor_path, on_supervisor_answer, m, &m->starter);
 }
 
 /* Blocked, so that it comes by way of the loop: it ends us with every connection accounted for, and at once,
@@ -245,6 +244,7 @@ Manager *manager_free(Manager *m) {
                 client_end(m->open, OUTCOME_LAUNCH_ENDED);
 
         starter_free(m->starter);
+        free(m->supervisor_path);
         report_free(m->report);
         peer_check_free(m->peers);
         relay_shared_free(m->relays);

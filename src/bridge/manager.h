@@ -30,10 +30,11 @@ typedef struct Manager {
         sd_event *event;
         PollSet *ready; /* of the connections that are open, whoever has something to say */
         const Manifest *manifest;
-        ServiceId enabled[WIRE_SSH_AGENTS_MAX + 1];
+        ServiceId enabled[WIRE_SERVICES_MAX];
         PeerCheck *peers;
         RelayShared *relays;
         Report *report;
+        char *supervisor_path; /* of its socket */
         Starter *starter;
 
         int listen_fd;
@@ -46,6 +47,7 @@ typedef struct Manager {
         Client *open;
         size_t n_open;
         size_t n_stalled;
+        size_t n_busy[_SERVICE_KIND_MAX]; /* connections that have something of the host's of which there is little */
         char line[WIRE_LINE_MAX]; /* what is being read; a client keeps a copy of an incomplete one */
         uint8_t scratch[SSH_AGENT_FRAME_MAX]; /* likewise, for services */
 } Manager;

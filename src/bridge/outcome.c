@@ -11,6 +11,8 @@ static const struct {
         [OUTCOME_LAUNCH_ENDED] = { "launch-ended", "the launch has ended" },
         [OUTCOME_BAD_MESSAGE] = { "bad-message", "it sent what no such service understands" },
         [OUTCOME_STALLED] = { "stalled", "nobody read what it sent, and too many others waited likewise" },
+        [OUTCOME_FAILED] = { "failed", "the host could not do it" },
+        [OUTCOME_BAD_FRAME] = { "bad-frame", "a message was malformed or cut off" },
         [OUTCOME_FOREIGN_UID] = { "foreign-uid", "it comes from another user" },
         [OUTCOME_FOREIGN_CGROUP] = { "foreign-cgroup", "it comes from outside of this launch" },
         [OUTCOME_PEER_GONE] = { "peer-gone", "it was closed before it could be asked whose it is" },
@@ -25,7 +27,9 @@ static const struct {
         [OUTCOME_LINE_TIMEOUT] = { "line-timeout", "its first line was not complete in time" },
         [OUTCOME_CROWDED_OUT] = { "crowded-out", "too many others wait for their first line" },
         [OUTCOME_TOO_MANY] = { "too-many", "too many connections are open" },
+        [OUTCOME_REQUEST_REFUSED] = { "request-refused", "what it asks for is not allowed" },
         [OUTCOME_BACKEND_GONE] = { "backend-gone", "the host's socket does not answer" },
+        [OUTCOME_BACKEND_UNSAFE] = { "backend-unsafe", "others could have put something in the place of the host's socket" },
         [OUTCOME_OUT_OF_RESOURCES] = { "out-of-resources", "memory or descriptors are used up" },
 };
 static_assert(ELEMENTSOF(outcome_table) == _OUTCOME_MAX, "every outcome has a name");

@@ -12,6 +12,8 @@ typedef enum Outcome {
         OUTCOME_LAUNCH_ENDED, /* served, until the bridge was stopped */
         OUTCOME_BAD_MESSAGE,  /* served, until what it sent was none of the service's protocol */
         OUTCOME_STALLED,      /* served, until too many were waiting for somebody to read */
+        OUTCOME_FAILED,       /* what was asked for was tried */
+        OUTCOME_BAD_FRAME,    /* served, until a message was malformed or cut off */
 
         OUTCOME_FOREIGN_UID,
         _OUTCOME_REFUSED_FIRST = OUTCOME_FOREIGN_UID,
@@ -28,7 +30,9 @@ typedef enum Outcome {
         OUTCOME_LINE_TIMEOUT,
         OUTCOME_CROWDED_OUT, /* the oldest of too many without a line */
         OUTCOME_TOO_MANY,    /* relays */
+        OUTCOME_REQUEST_REFUSED, /* by the service, which answers so */
         OUTCOME_BACKEND_GONE,
+        OUTCOME_BACKEND_UNSAFE,
         OUTCOME_OUT_OF_RESOURCES,
         _OUTCOME_MAX,
 } Outcome;

@@ -13,7 +13,7 @@
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
 #define KINDS_RESERVE 10 /* entries, for ends of a kind that has not been told for as long as a summary takes */
 #define SIGNATURES_RESERVE 50 /* entries, for signatures, so that no flood of anything else hides one */
-#define SERVICES_MAX (WIRE_SSH_AGENTS_MAX + 1)
+#define SERVICES_MAX WIRE_SERVICES_MAX
 
 struct Report {
         const Manifest *manifest;

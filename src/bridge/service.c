@@ -5,6 +5,9 @@
 static const ServiceOps *const service_table[] = {
         [SERVICE_SSH] = &service_ssh,
         [SERVICE_GPG] = &service_relay,
+        [SERVICE_CLIPBOARD] = &service_question,
+        [SERVICE_OPEN] = &service_question,
+        [SERVICE_CHROME] = &service_chrome,
 };
 static_assert(ELEMENTSOF(service_table) == _SERVICE_KIND_MAX, "every service is served");
 

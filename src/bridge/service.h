@@ -26,5 +26,7 @@ struct ServiceOps {
 
 extern const ServiceOps service_relay;
 extern const ServiceOps service_ssh;
+extern const ServiceOps service_question;
+extern const ServiceOps service_chrome;
 
 const ServiceOps *service_ops(ServiceKind kind);

@@ -42,6 +42,10 @@ Manifest *manifest_free(Manifest *m) {
         return NULL;
 }
 
+bool service_has_path(ServiceKind kind) {
+        return kind != SERVICE_CLIPBOARD && kind != SERVICE_OPEN;
+}
+
 /* Printing */
 
 /* Owns `value`, on failure too. */
@@ -67,7 +71,7 @@ static int add_service(Json *list, const ManifestService *service) {
                 return -ENOMEM;
 
         r = add_string(row, "name", service_format(service->id, name));
-        if (r >= 0)
+        if (r >= 0 && service->path)
                 r = add_string(row, "path", service->path);
         if (r < 0)
                 return r;
@@ -169,6 +173,7 @@ static int take_string(Json *value, const char *key, char **field, char **ret_er
 static int parse_service(Manifest *m, Json *row, char **ret_error) {
         const char *name = NULL, *path = NULL;
         ManifestService *service;
+        bool has_path = false;
         ServiceId id;
 
         if (!json_object_is_type(row, json_type_object))
@@ -177,25 +182,28 @@ static int parse_service(Manifest *m, Json *row, char **ret_error) {
         json_object_object_foreach(row, key, value) {
                 if (streq(key, "name"))
                         name = string_of(value);
-                else if (streq(key, "path"))
+                else if (streq(key, "path")) {
                         path = string_of(value);
-                else
+                        has_path = true;
+                } else
                         return refuse(ret_error, "A service has an unknown key.");
         }
 
         if (!name || service_parse(name, strlen(name), &id) < 0)
                 return refuse(ret_error, "A service has no valid name.");
-        if (!path || !path_is_normalized(path))
+        if (has_path != service_has_path(id.kind))
+                return refuse(ret_error, "Service \"%s\" must%s have a path.", name, has_path ? " not" : "");
+        if (has_path && (!path || !path_is_normalized(path)))
                 return refuse(ret_error, "The path of service \"%s\" is not absolute.", name);
-        if (strlen(path) >= sizeof(((struct sockaddr_un *) NULL)->sun_path))
+        if (path && strlen(path) >= sizeof(((struct sockaddr_un *) NULL)->sun_path))
                 return refuse(ret_error, "The path of service \"%s\" is too long for a socket.", name);
         for (size_t i = 0; i < m->n_services; i++)
                 if (m->services[i].id.kind == id.kind && m->services[i].id.index == id.index)
                         return refuse(ret_error, "Service \"%s\" is there twice.", name);
 
         service = &m->services[m->n_services];
-        *service = (ManifestService) { .id = id, .path = strdup(path) };
-        if (!service->path)
+        *service = (ManifestService) { .id = id };
+        if (strdup_to(&service->path, path) < 0)
                 return -ENOMEM;
 
         m->n_services++;
@@ -210,7 +218,7 @@ static int parse_services(Manifest *m, Json *list, char **ret_error) {
                 return refuse(ret_error, "\"services\" is no list.");
 
         n = json_object_array_length(list);
-        if (n > WIRE_SSH_AGENTS_MAX + 1)
+        if (n > WIRE_SERVICES_MAX)
                 return refuse(ret_error, "There are too many services.");
 
         m->services = new0(ManifestService, MAX(n, (size_t) 1));

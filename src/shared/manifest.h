@@ -8,7 +8,7 @@
 
 typedef struct ManifestService {
         ServiceId id;
-        char *path; /* the host's Unix socket */
+        char *path; /* the host's Unix socket; of `chrome` the directory with them; NULL for what the supervisor does */
 } ManifestService;
 
 typedef struct Manifest {
@@ -22,6 +22,9 @@ typedef struct Manifest {
 } Manifest;
 
 #define MANIFEST_SIZE_MAX (64 * KIB)
+
+/* Whether a service of that kind has a path: `clipboard` and `open` have none. */
+bool service_has_path(ServiceKind kind);
 
 /* Prints as JSON; the caller frees (and should explicit_bzero() first). Returns 0 or negative errno. */
 int manifest_format(const Manifest *m, char **ret);

@@ -28,8 +28,9 @@ static void check_accepted(const Manifest *m) {
         PROPERTY(strstr(path_last(m->cgroup), m->profile) && strstr(path_last(m->cgroup), m->id));
 
         for (size_t i = 0; i < m->n_services; i++) {
-                PROPERTY(path_is_normalized(m->services[i].path));
-                PROPERTY(strlen(m->services[i].path) < sizeof(((struct sockaddr_un *) NULL)->sun_path));
+                PROPERTY(!m->services[i].path == !service_has_path(m->services[i].id.kind));
+                PROPERTY(!m->services[i].path || path_is_normalized(m->services[i].path));
+                PROPERTY(!m->services[i].path || strlen(m->services[i].path) < sizeof(((struct sockaddr_un *) NULL)->sun_path));
                 for (size_t k = 0; k < i; k++)
                         PROPERTY(m->services[i].id.kind != m->services[k].id.kind ||
                                         m->services[i].id.index != m->services[k].id.index);
@@ -43,7 +44,8 @@ static void check_same(const Manifest *a, const Manifest *b) {
         for (size_t i = 0; i < a->n_services; i++) {
                 PROPERTY(a->services[i].id.kind == b->services[i].id.kind);
                 PROPERTY(a->services[i].id.index == b->services[i].id.index);
-                PROPERTY(streq(a->services[i].path, b->services[i].path));
+                PROPERTY(!a->services[i].path == !b->services[i].path);
+                PROPERTY(!a->services[i].path || streq(a->services[i].path, b->services[i].path));
         }
 }
 

@@ -160,7 +160,9 @@ class Bridge:
                  **options):
         self.program = program
         self.directory = tempfile.mkdtemp(prefix="bridge-test.")
-        self.paths = {s: "%s/%s.sock" % (self.directory, s) for s in services}
+        # `chrome` has a directory, `clipboard` and `open` have nothing.
+        self.paths = {s: "%s/%s" % (self.directory, s if s == "chrome" else s + ".sock")
+                      for s in services if s not in ("clipboard", "open")}
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.listener.bind((address, 0))
         self.listener.listen(4096)
@@ -171,7 +173,7 @@ class Bridge:
         os.mkdir(self.directory + "/claude-profile")
         self.supervisor_path = "%s/claude-profile/%s.sock" % (self.directory, PROFILE)
         manifest = {"profile": PROFILE, "id": ID, "cgroup": scope.path, "token": TOKEN,
-                    "services": [{"name": s, "path": p} for s, p in self.paths.items()]}
+                    "services": [dict({"name": s}, **({"path": self.paths[s]} if s in self.paths else {})) for s in services]}
         if ssh_keys:
             manifest["ssh-keys"] = ssh_keys
         with open(self.directory + "/launch", "w") as f:
