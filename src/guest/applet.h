@@ -6,3 +6,5 @@
 
 int applet_entry(int argc, char **argv);
 int applet_bridge_connect(int argc, char **argv);
+int applet_wl_paste(int argc, char **argv);
+int applet_browser(int argc, char **argv);

@@ -23,6 +23,9 @@ typedef struct Applet {
 static const Applet applets[] = {
         { "entry", applet_entry },
         { "bridge-connect", applet_bridge_connect },
+        { "wl-paste", applet_wl_paste },
+        { "google-chrome", applet_browser },
+        { "google-chrome-stable", applet_browser },
 };
 
 static const Applet *applet_find(const char *name) {

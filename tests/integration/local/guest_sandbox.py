@@ -73,7 +73,8 @@ def program_directory(program):
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     os.chmod(directory, 0o755)
     shutil.copy(program, f"{directory}/claude-sandbox-guest")
-    os.symlink("claude-sandbox-guest", f"{directory}/bridge-connect")
+    for applet in ("bridge-connect", "wl-paste", "google-chrome", "google-chrome-stable"):
+        os.symlink("claude-sandbox-guest", f"{directory}/{applet}")
     return directory
 
 
@@ -84,12 +85,14 @@ class Bridge:
     greet   says "OK greeting" first, as a gpg-agent does, then echoes
     refuse  closes after the line, without a byte
     hold    reads the line and keeps the connection open
+    say:A   reads one more line, a question, notes it in `questions`, says A and closes
     unix:P  passes on to the Unix socket P
     """
 
     def __init__(self, mode="echo", port=0):
         self.mode = mode
         self.lines = []
+        self.questions = []
         self.errors = []
         self.held = []
         self.changed = threading.Condition()
@@ -130,7 +133,7 @@ class Bridge:
         with self.changed:
             self.lines.append(line.decode())
             self.changed.notify_all()
-        if not re.fullmatch(rf"{TOKEN} (ssh-[0-7]|gpg)", line.decode()):
+        if not re.fullmatch(rf"{TOKEN} (ssh-[0-7]|gpg|clipboard|open)", line.decode()):
             self.errors.append(line)
             client.close()
             return
@@ -146,6 +149,14 @@ class Bridge:
                 self.held.append(client)
             return
         if self.mode == "refuse":
+            client.close()
+            return
+        if self.mode.startswith("say:"):
+            while b"\n" not in rest:
+                rest += client.recv(65536)
+            self.questions.append(rest.decode())
+            client.sendall(self.mode[4:].encode("latin-1"))
+            client.shutdown(socket.SHUT_WR)
             client.close()
             return
         if self.mode.startswith("unix:"):
