@@ -72,6 +72,18 @@ static void print_command(const char *title, char *const *argv) {
         (void) putchar('\n');
 }
 
+/* What serves it on the host: a socket, or a program. */
+static const char *service_end(const Plan *p, const PlanService *s) {
+        switch (s->id.kind) {
+        case SERVICE_CLIPBOARD:
+                return p->programs.paste;
+        case SERVICE_OPEN:
+                return p->programs.browser;
+        default:
+                return s->host_path;
+        }
+}
+
 static void print_mounts(const Plan *p) {
         (void) puts("\nMounts");
         for (size_t i = 0; i < p->n_mounts; i++) {
@@ -89,7 +101,7 @@ static void print_services(const Plan *p) {
 
         (void) puts("\nServices of the bridge");
         for (size_t i = 0; i < p->n_services; i++) {
-                _cleanup_free_ char *path = str_escape(p->services[i].host_path);
+                _cleanup_free_ char *path = str_escape(service_end(p, &p->services[i]));
                 char name[WIRE_SERVICE_MAX];
 
                 (void) printf("  %-8s  %s\n", service_format(p->services[i].id, name), path ?: "?");
@@ -162,7 +174,7 @@ static struct json_object *services_of(const Plan *p) {
                 char name[WIRE_SERVICE_MAX];
 
                 (void) json_object_object_add(o, "name", json_object_new_string(service_format(p->services[i].id, name)));
-                (void) json_object_object_add(o, "path", json_object_new_string(p->services[i].host_path));
+                (void) json_object_object_add(o, "path", json_object_new_string(service_end(p, &p->services[i])));
                 (void) json_object_array_add(array, o);
         }
 

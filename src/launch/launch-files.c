@@ -44,6 +44,12 @@ int launch_files_write(const Plan *p, int dir_fd, const PodmanAccess *podman) {
         r = io_write_new_at(dir_fd, LAUNCH_FILE_DIRECTORY, 0600, p->directory, strlen(p->directory));
         if (r < 0)
                 return log_error(r, "Cannot write %s/" LAUNCH_FILE_DIRECTORY, p->launch_path);
+        if (p->programs.browser || p->programs.paste) {
+                r = host_programs_write(dir_fd, &p->programs);
+                if (r < 0)
+                        return log_error(r, "Cannot write %s/" LAUNCH_FILE_PROGRAMS, p->launch_path);
+        }
+
         r = podman_access_write(dir_fd, podman);
         return r < 0 ? log_error(r, "Cannot write %s/" LAUNCH_FILE_CLEANUP, p->launch_path) : 0;
 }

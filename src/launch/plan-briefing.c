@@ -34,6 +34,8 @@ static void print_services(FILE *f, const Plan *p) {
                                 "The keys themselves are not here.\n");
         else
                 (void) fprintf(f, "There is no ssh-agent and no ssh key here: git over ssh cannot log in.\n");
+        if (plan_has_service(p, SERVICE_CLIPBOARD))
+                (void) fprintf(f, "wl-paste prints the user's clipboard, text and pictures. Nothing can be copied there.\n");
         if (!s->gpg_agent)
                 (void) fprintf(f, "There is no gpg-agent here: commits are not signed.\n");
 }

@@ -138,17 +138,21 @@ static int add_environment(const Plan *p, uint16_t port, char ***argv) {
                 return 0;
 
         r = strv_addf(argv, "--env=" GUEST_ENV_BRIDGE_PORT "=%u", (unsigned) port);
-        if (r >= 0 && p->n_services > 0) {
+        if (r >= 0) {
                 _cleanup_free_ char *forwards = NULL;
 
                 for (size_t i = 0; i < p->n_services && r >= 0; i++) {
-                        _cleanup_free_ char *before = TAKE_PTR(forwards);
-                        char name[WIRE_SERVICE_MAX];
+                        char *before, name[WIRE_SERVICE_MAX];
 
+                        if (!p->services[i].guest_path)
+                                continue;
+
+                        before = TAKE_PTR(forwards);
                         r = asprintf_to(&forwards, "%s%s%s=%s", before ?: "", before ? "," : "",
                                         p->services[i].guest_path, service_format(p->services[i].id, name));
+                        free(before);
                 }
-                if (r >= 0)
+                if (r >= 0 && forwards)
                         r = strv_addf(argv, "--env=" GUEST_ENV_FORWARDS "=%s", forwards);
         }
 

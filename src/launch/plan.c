@@ -6,6 +6,7 @@
  *   plan-git.c        git's identity and configuration
  *   plan-ssh.c        known hosts, the host's ssh-agents
  *   plan-gpg.c        the host's gpg-agent, public keys
+ *   plan-desktop.c    the host's clipboard and browser
  *   plan-links.c      what the profile shares with ~/.claude
  *   plan-mcp.c        MCP servers of the directories above
  *   plan-claude.c     the command, its environment, the host's claude binary
@@ -99,6 +100,7 @@ Plan *plan_free(Plan *p) {
         free(p->mounts);
         free(p->files);
         free(p->services);
+        host_programs_clear(&p->programs);
 
         subprocess_abandon(&p->git);
         launch_units_clear(&p->units);
@@ -218,7 +220,7 @@ int plan_mounts(Plan *p) {
 }
 
 int plan_parts(Plan *p) {
-        static int (*const parts[])(Plan *p) = { plan_ssh, plan_mounts, plan_links, plan_mcp, plan_claude };
+        static int (*const parts[])(Plan *p) = { plan_ssh, plan_desktop, plan_mounts, plan_links, plan_mcp, plan_claude };
 
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 int r;

@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "launch/native-claude.h"
 #include "launch/shared-settings.h"
+#include "shared/host-programs.h"
 #include "shared/launch-dir.h"
 #include "shared/subprocess.h"
 #include "shared/unit-name.h"
@@ -42,8 +43,8 @@ typedef struct PlanFile {
 
 typedef struct PlanService {
         ServiceId id;
-        char *host_path;  /* of the agent's socket */
-        char *guest_path;
+        char *host_path;  /* as in the manifest, shared/manifest.h */
+        char *guest_path; /* of the socket that leads to it; NULL: a program of the guest's asks by itself */
 } PlanService;
 
 typedef struct Plan {
@@ -66,6 +67,7 @@ typedef struct Plan {
         size_t n_files, files_allocated;
         PlanService *services;
         size_t n_services, services_allocated;
+        HostPrograms programs; /* what the supervisor may start for them */
 
         uint16_t hook_ports[HOOK_PORTS_MAX]; /* of the host's loopback, which claude's hooks call */
         size_t n_hook_ports;
@@ -103,6 +105,7 @@ int plan_git_ask(Plan *p);    /* starts git: it is to work while others are wait
 int plan_git(Plan *p);        /* ~/.gitconfig, identity */
 int plan_ssh(Plan *p);        /* known_hosts, ~/.ssh, agents */
 int plan_gpg(Plan *p);        /* agent, public keys */
+int plan_desktop(Plan *p);    /* clipboard, browser */
 int plan_claude(Plan *p);     /* command, native binary, environment */
 int plan_mounts(Plan *p);     /* the mounts that every launch has */
 int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called by plan_claude() */

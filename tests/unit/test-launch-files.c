@@ -93,6 +93,24 @@ static void test_files_that_cannot_be_written(void **state) {
         assert_int_equal(r, -EEXIST);
 }
 
+/* What the supervisor may start, if anything. */
+static void test_programs(void **state) {
+        _cleanup_host_programs_ HostPrograms programs = {};
+        _cleanup_plan_ Plan *none = NULL, *p = NULL;
+        _cleanup_close_ int fd = -EBADF, none_fd = -EBADF;
+
+        none = plan(&none_fd);
+        assert_int_equal(launch_files_write(none, none_fd, &podman), 0);
+        assert_int_equal(faccessat(none_fd, LAUNCH_FILE_PROGRAMS, F_OK, 0), -1);
+
+        p = plan(&fd);
+        assert_int_equal(strdup_to(&p->programs.browser, "/usr/bin/chrome"), 0);
+        assert_int_equal(launch_files_write(p, fd, &podman), 0);
+        assert_int_equal(host_programs_read(fd, &programs), 0);
+        assert_string_equal(programs.browser, "/usr/bin/chrome");
+        assert_null(programs.paste);
+}
+
 /* Bridge and guest are told the same. */
 static void test_bridge_files(void **state) {
         char *keys[] = { (char *) "work*", NULL };
@@ -110,6 +128,7 @@ static void test_bridge_files(void **state) {
                 (void) strcpy(p->id, "0123abcd");
                 assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_SSH, 0 }, "/tmp/a b", "/g"), 0);
                 assert_int_equal(plan_add_service(p, (ServiceId) { .kind = SERVICE_GPG }, "/run/\"x\"", "/h"), 0);
+                assert_int_equal(plan_add_service(p, (ServiceId) { .kind = SERVICE_CLIPBOARD }, NULL, NULL), 0);
                 assert_int_equal(mkdirat(fd, "guest", 0700), 0);
                 assert_int_equal(launch_bridge_files_write(p, fd, SCOPE, 4321), 0);
 
@@ -118,16 +137,17 @@ static void test_bridge_files(void **state) {
                 assert_string_equal(m->profile, STAGE_PROFILE);
                 assert_string_equal(m->id, "0123abcd");
                 assert_string_equal(m->cgroup, SCOPE);
-                assert_int_equal(m->n_services, 2);
+                assert_int_equal(m->n_services, 3);
                 assert_string_equal(m->services[0].path, "/tmp/a b");
                 assert_string_equal(m->services[1].path, "/run/\"x\"");
                 assert_int_equal(m->services[1].id.kind, SERVICE_GPG);
+                assert_null(m->services[2].path);
                 if (i == ISOLATION_KRUN)
                         assert_string_equal(m->ssh_keys[0], "work*");
                 else
                         assert_null(m->ssh_keys);
 
-                assert_int_equal(asprintf_to(&expected, "address=%s\nport=4321\ntoken=%s\nservices=ssh-0,gpg\n",
+                assert_int_equal(asprintf_to(&expected, "address=%s\nport=4321\ntoken=%s\nservices=ssh-0,gpg,clipboard\n",
                                 i == ISOLATION_KRUN ? "169.254.1.2" : "127.0.0.1", m->token), 0);
                 assert_file(fd, "guest/bridge", expected, strlen(expected));
                 assert_file(fd, LAUNCH_FILE_MANIFEST, json, n);
@@ -213,6 +233,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_files_that_cannot_be_written),
+                cmocka_unit_test(test_programs),
                 cmocka_unit_test(test_bridge_files),
                 cmocka_unit_test(test_go),
                 cmocka_unit_test(test_kept_data),

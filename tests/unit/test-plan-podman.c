@@ -49,6 +49,10 @@ static void add_services(Plan *p) {
         assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_SSH, 0 }, "/tmp/ssh-x/agent.1", GUEST_RUN "/ssh-agent-0.sock"), 0);
         assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_SSH, 1 }, "/tmp/ssh-x/agent.2", GUEST_RUN "/ssh-agent-1.sock"), 0);
         assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_GPG, 0 }, "/run/x", GUEST_GNUPG_DIR "/S.gpg-agent"), 0);
+        /* Those without a socket in the guest are not forwarded. */
+        assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_CLIPBOARD, 0 }, NULL, NULL), 0);
+        assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_OPEN, 0 }, NULL, NULL), 0);
+        assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_CHROME, 0 }, "/tmp/x", GUEST_CHROME_SOCKET), 0);
 }
 
 static void add_git_common(Plan *p) {
@@ -86,6 +90,18 @@ static void test_krun(void **state) {
         _cleanup_plan_ Plan *p = fixed_plan();
 
         compare(p, 0, "podman-krun.txt");
+}
+
+/* A clipboard alone: a port, and nothing to forward. */
+static void test_no_forward(void **state) {
+        _cleanup_plan_ Plan *p = fixed_plan();
+        _cleanup_strv_ char **argv = NULL;
+
+        assert_int_equal(plan_add_service(p, (ServiceId) { SERVICE_CLIPBOARD, 0 }, NULL, NULL), 0);
+        assert_int_equal(plan_podman_argv(p, 43210, &argv), 0);
+        assert_true(strv_contains(argv, "--env=CLAUDE_SANDBOX_BRIDGE_PORT=43210"));
+        STRV_FOREACH(a, argv)
+                assert_null(strstr(*a, GUEST_ENV_FORWARDS));
 }
 
 static void test_krun_all(void **state) {
@@ -252,6 +268,7 @@ static void test_tmpfs(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_krun),
+                cmocka_unit_test(test_no_forward),
                 cmocka_unit_test(test_krun_all),
                 cmocka_unit_test(test_container),
                 cmocka_unit_test(test_container_all),
