@@ -210,6 +210,38 @@ def run_program(argv, timeout=30, **kw):
     return {"status": p.returncode, "output": p.stdout}
 
 
+def outcome(argv, timeout=60, **kw):
+    """What a program prints and how it ends; of much output its hash. None: there is no such program."""
+    import hashlib
+    import subprocess
+    begin = time.monotonic()
+    try:
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **kw)
+    except FileNotFoundError:
+        return None
+    return {"status": p.returncode, "size": len(p.stdout), "sha256": hashlib.sha256(p.stdout).hexdigest(),
+            "output": p.stdout[:4096], "errors": p.stderr[:4096].decode(errors="replace"), "took": time.monotonic() - begin}
+
+
+def native(path, texts, answers, timeout=10):
+    """Sends native-messaging frames in one write, and reads so many, or up to the end; how it ended, or what was wrong."""
+    received = []
+    try:
+        with connect(path, timeout) as s:
+            s.sendall(b"".join(struct.pack("<I", len(text)) + text for text in texts))
+            while len(received) < answers:
+                frame = b""
+                while len(frame) < 4 or len(frame) < 4 + struct.unpack("<I", frame[:4])[0]:
+                    piece = s.recv(4 - len(frame) if len(frame) < 4 else 4 + struct.unpack("<I", frame[:4])[0] - len(frame))
+                    if not piece:
+                        return received, "closed"
+                    frame += piece
+                received.append(frame[4:])
+    except OSError as e:
+        return received, type(e).__name__
+    return received, "read"
+
+
 def addresses():
     """Of the gateway, and of this place itself."""
     found = []
