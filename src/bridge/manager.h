@@ -47,6 +47,7 @@ typedef struct Manager {
         Client *open;
         size_t n_open;
         size_t n_stalled;
+        size_t n_questions;
         size_t n_busy[_SERVICE_KIND_MAX]; /* connections that have something of the host's of which there is little */
         char line[WIRE_LINE_MAX]; /* what is being read; a client keeps a copy of an incomplete one */
         uint8_t scratch[SSH_AGENT_FRAME_MAX]; /* likewise, for services */

@@ -32,7 +32,8 @@
 #include "shared/chrome-url.h"
 #include "shared/paste.h"
 
-#define BUSY_MAX 4 /* of each service */
+#define QUESTIONS_MAX 64 /* of both services, in any state: each has a timer, and a descriptor in the event loop */
+#define BUSY_MAX 4       /* of each service */
 #define ANSWER_USEC (15 * USEC_PER_SEC) /* the supervisor's own bounds are lower */
 #define STALL_USEC (10 * USEC_PER_SEC)
 #define CHUNK_MAX (1 * MIB)
@@ -291,6 +292,11 @@ static void question_begin(Client *c) {
 
         q->client = c;
         q->contents_fd = -EBADF;
+        c->manager->n_questions++;
+        if (c->manager->n_questions > QUESTIONS_MAX) {
+                client_end(c, OUTCOME_TOO_MANY);
+                return;
+        }
         if (sd_event_add_time_relative(c->manager->event, &q->timer, CLOCK_MONOTONIC, WIRE_HANDSHAKE_USEC, 0,
                             on_deadline, q) < 0) {
                 client_end(c, OUTCOME_OUT_OF_RESOURCES);
@@ -322,6 +328,7 @@ static void question_free(Client *c) {
                 return;
 
         question_break_off(q);
+        c->manager->n_questions--;
         if (q->counted)
                 c->manager->n_busy[c->service->id.kind]--;
         sd_event_source_disable_unref(q->source);

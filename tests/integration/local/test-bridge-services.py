@@ -230,6 +230,18 @@ class Clipboard(ServiceTest):
         self.assertTrue(4.5 < time.monotonic() - start < 8)
         self.ended("line-timeout")
 
+    def test_silent_ones(self):
+        """Those that never ask have few places, for five seconds."""
+        self.use("echo ok")
+        silent = [self.bridge.connect(self.bridge.line("clipboard")) for _ in range(64)]
+        c = self.bridge.connect(self.bridge.line("clipboard") + b"-n\n")
+        self.assertEqual(read_all(c), b"")
+        self.ended("too-many")
+        for s in silent:
+            self.assertEqual(read_all(s), b"")
+            s.close()
+        self.assertEqual(self.ask("clipboard", b"-n\n"), b"OK\nok\n")
+
     def test_statuses(self):
         self.use("echo words; echo words >&2; case $* in --list-types) exit 1;; --no-newline) exit 77;; *) kill -9 $$;; esac")
         self.assertEqual(self.ask("clipboard", b"-l\n"), b"ERR exit 1\n")
@@ -608,6 +620,10 @@ class Chrome(ServiceTest):
         """A native host that ends when nothing comes for longer than a keepalive lives on, and the guest sees none of it."""
         host = NativeHost(self.bridge.paths["chrome"], "7", idle=2.5 * KEEPALIVE_SECONDS)
         first, second = self.connect(), self.connect()
+        deadline = time.monotonic() + h.WAIT
+        while len(host.clients) < 2:
+            self.assertLess(time.monotonic(), deadline)
+            select.select([], [], [], 0.02)
         self.echo(first, "a")
         self.assertEqual(json.loads(read_frame(second)), {"result": "a"})  # it answers all of its clients
         ready = select.select([first, second], [], [], 10 * KEEPALIVE_SECONDS)[0]
