@@ -73,7 +73,7 @@ static void test_odd(void **state) {
 
 /* Another sandbox may have the directory above for its work root. */
 static void test_planted(void **state) {
-        _cleanup_plan_ Plan *link = NULL, *directory = NULL, *fifo = NULL, *parent = NULL;
+        _cleanup_plan_ Plan *link = NULL, *directory = NULL, *fifo = NULL;
 
         make_path("home/w/p");
         make_path("home/.ssh");
