@@ -466,6 +466,19 @@ def _(t):
     finish(launch)
 
 
+@test("run --dry-run says which programs of the host serve a sandbox")
+def _(t):
+    t.profile(PROFILE)
+    browser, _ = recording_browser(t)
+    env = dict(ENV, WAYLAND_DISPLAY="wayland-9", CLAUDE_PROFILE_CHROME_BIN=str(browser), **CLIPBOARD, **CHROME)
+    work = t.tempdir()
+    plan = json.loads(run(PROGRAM, "run", "--dry-run", "--json", PROFILE, cwd=work, env=env).stdout)
+    assert {s["name"]: s["path"] for s in plan["services"]} == {
+        "clipboard": "/usr/bin/wl-paste", "open": str(browser), "chrome": str(NATIVE_HOSTS)}, plan["services"]
+    text = run(PROGRAM, "run", "--dry-run", PROFILE, cwd=work, env=env).stdout
+    assert re.search(r"clipboard +/usr/bin/wl-paste\n", text), text
+
+
 @test("what the host lacks is said, and the launch goes on without it")
 def _(t):
     t.profile(PROFILE)
