@@ -25,9 +25,9 @@ def _(t):
     odd.mkdir()
     one = Launch(t, PROFILE, "sh", "-c", "ssh-add -l; echo ready; exec tail -f /dev/null", cwd=t.tempdir(),
                  env={"CLAUDE_PROFILE_SANDBOX_SSH_AGENT": "1", "SSH_AUTH_SOCK": agent.path})
+    one.expect("ready")
     two = Launch(t, OTHER, *WAIT, cwd=odd)
-    for launch in (one, two):
-        launch.expect("ready")
+    two.expect("ready")
     lines = [line.split("\t") for line in claude_profile("ps").stdout.splitlines()]
     assert [(line[0], line[1], line[3]) for line in lines] == [(one.id, PROFILE, "ssh-0"), (two.id, OTHER, "-")], lines
     assert lines[1][4].endswith("a\\x0ab\\x1b[31m") and abs(int(lines[0][2]) - time.time()) < 100, lines
