@@ -164,8 +164,12 @@ static int look_up(AgentFilter *f, SshBytes message) {
         while (ssh_identities_next(&i, &identity))
                 if (agent_signature_is_by(s, identity.key))
                         found = identity;
-        if (!i.ok || !found.key.p)
+        if (!i.ok || !found.key.p) {
+                /* Spelled in another way it could be a key that the agent has after all (it drops zeros before a number),
+                 * and the journal would name one that does not exist. */
+                f->may_sign = false;
                 return 0;
+        }
 
         f->may_sign = ssh_key_is_selected(f->selectors, s->fingerprint, &found.comment);
         s->comment = str_escape_n((const char *) found.comment.p, found.comment.n, JOURNAL_FOREIGN_TEXT_MAX);
@@ -193,7 +197,8 @@ AgentStep agent_filter_answer(AgentFilter *f, uint8_t *buf, size_t n) {
 
         if (f->answer_left > 0)
                 return take_answer(f, n);
-        if (f->turn == AGENT_TURN_GUEST)
+        /* Unasked, or before all of the question has gone out: whose turn it is could not be told any more. */
+        if (f->turn == AGENT_TURN_GUEST || f->request_left > 0)
                 return say(AGENT_BAD);
 
         if (!ssh_take_u32(&rest, &length))

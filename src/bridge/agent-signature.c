@@ -18,27 +18,17 @@ const char *signature_purpose_to_string(SignaturePurpose p) {
         return p < _SIGNATURE_PURPOSE_MAX ? purpose_table[p] : "?";
 }
 
-/* A certificate's login is signed by its key, also when the agent lists that alone. */
-static bool is_same_key(SshBytes a, SshBytes b) {
-        char a_fingerprint[SSH_FINGERPRINT_SIZE], b_fingerprint[SSH_FINGERPRINT_SIZE];
-
-        if (ssh_bytes_equal(a, b))
-                return true;
-
-        ssh_key_fingerprint(a, a_fingerprint);
-        ssh_key_fingerprint(b, b_fingerprint);
-        return streq(a_fingerprint, b_fingerprint);
-}
-
-static bool parse_user(SshBytes key, SshBytes d, SshBytes *ret_user) {
+/* The key that is named once more, `with`, is not compared: a server may take it in another spelling, and to the journal the
+ * shape says what the signature is good for. */
+static bool parse_user(SshBytes d, SshBytes *ret_user) {
         SshBytes session, service, method, algorithm, with, host;
         uint8_t type, has_signature;
 
         if (!ssh_take_string(&d, &session) || !ssh_take_byte(&d, &type) || type != SSH_MSG_USERAUTH_REQUEST ||
                         !ssh_take_string(&d, ret_user) || !ssh_take_string(&d, &service) ||
                         !ssh_take_string(&d, &method) || !ssh_take_byte(&d, &has_signature) ||
-                        has_signature != 1 || !ssh_take_string(&d, &algorithm) ||
-                        !ssh_take_string(&d, &with) || !is_same_key(with, key))
+                        has_signature == 0 || /* servers take any other value */ !ssh_take_string(&d, &algorithm) ||
+                        !ssh_take_string(&d, &with))
                 return false;
 
         if (ssh_bytes_are(method, "publickey-hostbound-v00@openssh.com"))
@@ -54,8 +44,8 @@ static bool parse_file(SshBytes d, SshBytes *ret_namespace) {
                ssh_take_string(&d, &hash) && ssh_take_string(&d, &sum) && d.n == 0;
 }
 
-SignaturePurpose signature_purpose(SshBytes key, SshBytes data, SshBytes *ret_name) {
-        if (parse_user(key, data, ret_name))
+SignaturePurpose signature_purpose(SshBytes data, SshBytes *ret_name) {
+        if (parse_user(data, ret_name))
                 return SIGNATURE_USER;
         if (parse_file(data, ret_name))
                 return SIGNATURE_FILE;
@@ -83,7 +73,7 @@ int agent_signature_new(const AgentRequest *request, AgentSignature **ret) {
         sum_of(request->key, s->key);
         ssh_key_fingerprint(request->key, s->fingerprint);
         if (request->data_is_whole)
-                s->purpose = signature_purpose(request->key, request->data, &name);
+                s->purpose = signature_purpose(request->data, &name);
         if (s->purpose != SIGNATURE_OTHER) {
                 s->name = str_escape_n((const char *) name.p, name.n, JOURNAL_FOREIGN_TEXT_MAX);
                 if (!s->name)

@@ -33,5 +33,5 @@ DEFINE_CLEANUP(AgentSignature *, agent_signature_free);
 /* Whether an agent lists the very key. */
 bool agent_signature_is_by(const AgentSignature *s, SshBytes key);
 
-/* What `data`, which `key` is to sign, is. The name is in `data`, and empty for SIGNATURE_OTHER. */
-SignaturePurpose signature_purpose(SshBytes key, SshBytes data, SshBytes *ret_name);
+/* What `data`, which is to be signed, is. The name is in `data`, and empty for SIGNATURE_OTHER. */
+SignaturePurpose signature_purpose(SshBytes data, SshBytes *ret_name);

@@ -14,6 +14,7 @@
 #include "launch/plan.h"
 
 #define MOUNT_COLUMN 44
+#define ARGUMENT_MAX 256
 
 static int make_plan(const LaunchRequest *request, Plan **ret) {
         _cleanup_plan_ Plan *p = NULL;
@@ -59,13 +60,19 @@ static void print_quoted(const char *s) {
         (void) putchar('\'');
 }
 
+static void print_beginning(const char *s) {
+        _cleanup_free_ char *shown = str_escape_n(s, strcspn(s, "\n.,"), ARGUMENT_MAX);
+
+        (void) printf("'%s…'", shown ?: "");
+}
+
 static void print_command(const char *title, char *const *argv) {
         (void) printf("\n%s\n ", title);
         STRV_FOREACH(a, argv) {
                 (void) putchar(' ');
                 /* The briefing is a page of its own. */
-                if (strchr(*a, '\n'))
-                        (void) printf("'%.*s…'", (int) strcspn(*a, "\n.,"), *a);
+                if (strchr(*a, '\n') && strlen(*a) > ARGUMENT_MAX)
+                        print_beginning(*a);
                 else
                         print_quoted(*a);
         }

@@ -9,20 +9,35 @@
 
 #include "basic/alloc.h"
 #include "basic/log.h"
+#include "basic/path.h"
 #include "basic/str.h"
 #include "launch/find-program.h"
 #include "launch/plan.h"
 
 #define NATIVE_HOSTS "/tmp/claude-mcp-browser-bridge-"
 
+/* Whether a guest may write it: it will be executed on the host, outside of every sandbox. */
+static bool is_guests(const Plan *p, const char *path) {
+        _cleanup_free_ char *real = realpath(path, NULL);
+        const char *const places[] = { p->work_root, p->git_common, p->request->settings->profiles_base };
+
+        for (size_t i = 0; i < ELEMENTSOF(places) && real; i++)
+                if (places[i] && path_is_within(real, places[i]))
+                        return true;
+
+        return !real;
+}
+
 /* Found in PATH, or given as a path. A relative one would mean something else elsewhere. */
-static int look_for(const char *name, char **ret) {
+static int look_for(const Plan *p, const char *name, char **ret) {
         _cleanup_free_ char *found = NULL, *passed_over = NULL;
         int r;
 
         r = find_program(name, 0, &found, &passed_over);
         if (r >= 0 && found[0] != '/')
                 r = -EINVAL;
+        if (r >= 0 && is_guests(p, found))
+                r = -EPERM;
         if (r < 0)
                 return r;
 
@@ -31,7 +46,7 @@ static int look_for(const char *name, char **ret) {
 }
 
 /* 1, 0 when there is none, having said so, or -ENOMEM. */
-static int find_paste(HostPrograms *programs) {
+static int find_paste(const Plan *p, HostPrograms *programs) {
         const bool wayland = !str_is_empty(getenv("WAYLAND_DISPLAY"));
         int r;
 
@@ -42,7 +57,7 @@ static int find_paste(HostPrograms *programs) {
         }
 
         programs->paste_program = wayland ? PASTE_WL_PASTE : PASTE_XCLIP;
-        r = look_for(paste_program_to_string(programs->paste_program), &programs->paste);
+        r = look_for(p, paste_program_to_string(programs->paste_program), &programs->paste);
         if (r == -ENOMEM)
                 return r;
         if (r < 0) {
@@ -55,15 +70,16 @@ static int find_paste(HostPrograms *programs) {
         return 1;
 }
 
-static int find_browser(const Settings *settings, HostPrograms *programs) {
+static int find_browser(const Plan *p, HostPrograms *programs) {
+        const Settings *settings = p->request->settings;
         static const char *const names[] = { "google-chrome", "google-chrome-stable", "/opt/google/chrome/chrome" };
         _cleanup_free_ char *shown = NULL;
         int r = -ENOENT;
 
         if (settings->chrome_bin)
-                r = look_for(settings->chrome_bin, &programs->browser);
+                r = look_for(p, settings->chrome_bin, &programs->browser);
         for (size_t i = 0; i < ELEMENTSOF(names) && !settings->chrome_bin && r < 0 && r != -ENOMEM; i++)
-                r = look_for(names[i], &programs->browser);
+                r = look_for(p, names[i], &programs->browser);
         if (r >= 0)
                 return 1;
         if (r == -ENOMEM)
@@ -95,7 +111,7 @@ static int add_chrome(Plan *p) {
         _cleanup_free_ char *directory = NULL;
         int r;
 
-        r = find_browser(p->request->settings, &p->programs);
+        r = find_browser(p, &p->programs);
         if (r > 0)
                 r = plan_add_service(p, (ServiceId) { .kind = SERVICE_OPEN }, NULL, NULL);
         if (r >= 0)
@@ -111,7 +127,7 @@ int plan_desktop(Plan *p) {
         int r = 0;
 
         if (settings->clipboard) {
-                r = find_paste(&p->programs);
+                r = find_paste(p, &p->programs);
                 if (r > 0)
                         r = plan_add_service(p, (ServiceId) { .kind = SERVICE_CLIPBOARD }, NULL, NULL);
         }

@@ -4,40 +4,48 @@
  * other link in the profile may be a guest's work, and is not followed. */
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/io.h"
 #include "basic/log.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/plan.h"
 #include "launch/profile-links.h"
 
-/* ~/.claude/<name> may itself be a link of the user's, and that is where it leads. A link on the way there is another matter: a
- * guest may have made it, in what was its work root. Then it must not lead to what no sandbox may have. 1: all well; 0; -ENOMEM. */
-static int target_is_sound(const Plan *p, const char *target, const char *real) {
-        _cleanup_free_ char *place = NULL, *dir = NULL, *usual = NULL;
-        char path[PATH_MAX], link[PATH_MAX];
-        const char *why;
+/* ~/.claude/<name> may itself be a link of the user's, to dotfiles, say, and that is where it leads. A further link on the way there
+ * is another matter: some guest may have made it, in what was its work root, and it could lead to anything. `*ret` is where the
+ * user's link leads when no other is on the way; else NULL. 0 or -ENOMEM. */
+static int follow_one_link(const Plan *p, const char *name, char **ret) {
+        _cleanup_free_ char *dir = path_join(p->request->dirs->home, ".claude"), *usual = NULL, *path = NULL, *home = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        char link[PATH_MAX];
+        const char *rest;
         ssize_t n;
-        int r;
 
-        dir = path_join(p->request->dirs->home, ".claude");
-        if (!dir)
+        usual = dir ? plan_resolve(dir) : NULL;
+        home = plan_resolve(p->request->dirs->home);
+        path = usual ? path_join(usual, name) : NULL;
+        if (!path || !home)
                 return -ENOMEM;
-        usual = realpath(dir, NULL);
-        if (!usual)
-                return 0;
-        (void) snprintf(path, sizeof(path), "%s/%s", usual, path_last(target));
-        n = readlink(path, link, sizeof(link) - 1);
-        link[MAX(n, (ssize_t) 0)] = '\0';
-        if (streq(real, n < 0 ? path : link))
-                return 1;
 
-        r = plan_find_refusal(p, real, &why, &place);
-        return r < 0 ? r : r == 0;
+        n = readlink(path, link, sizeof(link) - 1);
+        if (n > 0) {
+                link[n] = '\0';
+                free(TAKE_PTR(path));
+                /* The home directory itself may be reached through a link, which is nobody's but the system's. */
+                rest = str_after_prefix(link, p->request->dirs->home);
+                path = link[0] != '/' ? path_join(usual, link) : rest && *rest == '/' ? path_join(home, rest + 1) : strdup(link);
+                if (!path)
+                        return -ENOMEM;
+        }
+
+        fd = io_open_no_links(path);
+        *ret = fd >= 0 ? realpath(path, NULL) : NULL;
+        return 0;
 }
 
 static int add_link(Plan *p, const char *name) {
@@ -61,16 +69,15 @@ static int add_link(Plan *p, const char *name) {
                 return 0;
         }
 
-        real = realpath(target, NULL);
-        if (!real) {
+        if (access(target, F_OK) < 0) {
                 log_warning("%s/%s is a link to %s, which does not exist.", profile->path, name, shown);
                 return 0;
         }
-        r = target_is_sound(p, target, real);
+        r = follow_one_link(p, name, &real);
         if (r < 0)
-                return r;
-        if (r == 0) {
-                log_warning("%s is reached by way of several links and leads to what no sandbox may have; it is left out.", shown);
+                return log_oom();
+        if (!real) {
+                log_warning("%s is reached by way of several links, of which a sandbox could have made one; it is left out.", shown);
                 return 0;
         }
 

@@ -48,7 +48,7 @@ static bool refuses(const char *place, Reach reach, const char *root) {
         return false;
 }
 
-int plan_find_refusal(const Plan *p, const char *root, const char **ret_why, char **ret_place) {
+static int find_refusal(const Plan *p, const char *root, const char **ret_why, char **ret_place) {
         const Dirs *dirs = p->request->dirs;
         const Refusal refusals[] = {
                 /* The first that fits is named. */
@@ -105,7 +105,7 @@ static int check_allowed(const Plan *p, const char *root, const char *what) {
                         return 0;
         }
 
-        r = plan_find_refusal(p, root, &why, &place);
+        r = find_refusal(p, root, &why, &place);
         if (r <= 0)
                 return r;
 

@@ -112,9 +112,6 @@ int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called
 int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
 int plan_mcp(Plan *p);        /* .mcp.json above the work root */
 
-/* Whether `path` overlaps what no sandbox may have: 1 with the place that forbids it, the caller's, and the reason; 0; or -ENOMEM. */
-int plan_find_refusal(const Plan *p, const char *path, const char **ret_why, char **ret_place);
-
 /* What claude is told of the sandbox, in plain text; the caller frees. 0 or -ENOMEM. */
 int plan_briefing(const Plan *p, char **ret);
 

@@ -147,9 +147,10 @@ static const char *const no_keys[] = { NULL };
 #define K1 "SHA256:arnx6499M4j0+dWG9m6Z/VQIDfLERvDlhmiwnAihbdA"
 
 static const Selection selections[] = {
-        { NULL, three_keys, "123", "1234" },
-        { NULL, no_keys, "", "1234" }, /* what it does not list it may have all the same */
-        { NULL, NULL, NULL, "1234" },
+        /* What is not listed does not sign, whatever is selected: spelled otherwise it could be a key that is there. */
+        { NULL, three_keys, "123", "123" },
+        { NULL, no_keys, "", "" },
+        { NULL, NULL, NULL, "" },
         { "two", three_keys, "2", "2" },
         { "t*", three_keys, "23", "23" },
         { "*", three_keys, "123", "123" },
@@ -157,8 +158,8 @@ static const Selection selections[] = {
         { "*", no_keys, "", "" },
         { "*", NULL, NULL, "" },
         { K1, three_keys, "1", "1" },
-        { K1, no_keys, "", "1" }, /* the fingerprint decides without a list, too */
-        { K1, NULL, NULL, "1" },
+        { K1, no_keys, "", "" },
+        { K1, NULL, NULL, "" },
         { K1 ",three", three_keys, "13", "13" },
         { "work/*", odd_comments, "4", "4" },
         { "*", odd_comments, "1234", "1234" },
@@ -274,6 +275,19 @@ static void test_texts(void **state) {
         talk(t);
         assert_string_equal(t->made + STRLEN("SHA256:xxx"), " sshsig \\x0agit a\\x1b]0;title\\x07\\x0ab;");
         talk_free(t);
+}
+
+/* An agent that answers before it has the whole question: the rest of that would be its next one, and pass unseen. */
+static void test_early_answer(void **state) {
+        uint8_t answer[] = SSH_AGENT_FRAME_FAILURE;
+        AgentFilter f = {};
+        AgentStep step;
+
+        step = agent_filter_request(&f, LIT("\0\0\1\0\x1b\0\0\0\5query and so on"));
+        assert_int_equal(step.verdict, AGENT_PASS);
+        step = agent_filter_answer(&f, answer, sizeof(answer) - 1);
+        assert_int_equal(step.verdict, AGENT_BAD);
+        agent_filter_done(&f);
 }
 
 /* What ends a connection, whatever comes before. */
@@ -408,6 +422,7 @@ int main(void) {
                 cmocka_unit_test(test_selection),
                 cmocka_unit_test(test_agent_refuses),
                 cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_early_answer),
                 cmocka_unit_test(test_bad_lengths),
                 cmocka_unit_test(test_largest_refused),
                 cmocka_unit_test(test_answers),

@@ -164,8 +164,38 @@ static void test_no_browser(void **state) {
         stage.settings.chrome_bin = NULL;
 }
 
+/* What a guest can write is not executed on the host, whatever link leads there. */
+static void test_guests_programs(void **state) {
+        static const char *const places[] = { "home/.claude-profiles/" STAGE_PROFILE "/wrap", "home/project/wrap" };
+
+        make_path("home/project");
+        set_display("wayland-0", NULL);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                _cleanup_plan_ Plan *p = stage_plan();
+                char target[PATH_MAX];
+
+                make_program(places[i]);
+                (void) snprintf(target, sizeof(target), "%s", in_scratch(places[i]));
+                (void) unlink(in_scratch("bin/google-chrome"));
+                (void) unlink(in_scratch("bin/wl-paste"));
+                assert_int_equal(symlink(target, in_scratch("bin/google-chrome")), 0);
+                assert_int_equal(symlink(target, in_scratch("bin/wl-paste")), 0);
+                assert_int_equal(strdup_to(&p->work_root, in_scratch("home/project")), 0);
+
+                stage.settings.clipboard = stage.settings.chrome = true;
+                messages_begin();
+                assert_int_equal(plan_desktop(p), 0);
+                (void) messages_end();
+                assert_null(p->programs.browser);
+                assert_null(p->programs.paste);
+        }
+        (void) unlink(in_scratch("bin/google-chrome"));
+        (void) unlink(in_scratch("bin/wl-paste"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_guests_programs),
                 cmocka_unit_test(test_not_asked),
                 cmocka_unit_test(test_clipboard),
                 cmocka_unit_test(test_no_clipboard),

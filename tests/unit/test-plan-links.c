@@ -95,7 +95,7 @@ static void test_elsewhere(void **state) {
 
 /* ~/.claude/commands is a link of the user's to a directory of dotfiles. */
 static void test_dotfiles(void **state) {
-        _cleanup_plan_ Plan *direct = NULL, *private = NULL, *swapped = NULL, *dangling = NULL;
+        _cleanup_plan_ Plan *direct = NULL, *private = NULL, *swapped = NULL, *dangling = NULL, *relative = NULL, *other = NULL;
 
         make_path("home/.claude");
         make_path("home/dotfiles/claude/commands");
@@ -114,12 +114,24 @@ static void test_dotfiles(void **state) {
         private = plan(NULL);
         assert_int_equal(private->n_mounts, 1);
 
+        /* Relative, as stow makes them. */
+        link_to("../dotfiles/claude/commands", "home/.claude/commands");
+        relative = plan(NULL);
+        assert_int_equal(relative->n_mounts, 1);
+        assert_string_equal(relative->mounts[0].source, in_scratch("home/dotfiles/claude/commands"));
+
         /* A guest that had ~/dotfiles for its work root put a link into the way. */
         link_scratch("home/dotfiles/claude/commands", "home/.claude/commands");
         assert_int_equal(rmdir(in_scratch("home/dotfiles/claude/commands")), 0);
         link_scratch("home/.ssh", "home/dotfiles/claude/commands");
-        swapped = plan("what no sandbox may have");
+        swapped = plan("reached by way of several links");
         assert_int_equal(swapped->n_mounts, 0);
+
+        make_path("home/.aws");
+        assert_int_equal(unlink(in_scratch("home/dotfiles/claude/commands")), 0);
+        link_scratch("home/.aws", "home/dotfiles/claude/commands");
+        other = plan("reached by way of several links");
+        assert_int_equal(other->n_mounts, 0);
 
         link_to("/nonexistent", "home/dotfiles/claude/commands");
         dangling = plan("which does not exist");
