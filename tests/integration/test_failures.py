@@ -309,14 +309,14 @@ def _(t):
     # On top, by another way to the same place: in the image /var/run is a link to /run.
     case(GUEST_RUN + "/launch", "args[1:1] = ['--mount', 'type=bind,src=%s,dst=/var%s/launch']" % (spare, GUEST_RUN), "it can be written")
     case(GUEST_RUN + "/bin", "args[1:1] = ['--mount', 'type=bind,src=%s,dst=/var%s/bin,ro']" % (spare, GUEST_RUN), "something else is mounted there")
-    # Over the directory above, which hides what is still in the table.
+    # Over the directory above, which hides what is still in the table. By a longer path: podman mounts the shorter ones first.
     context = t.tempdir()
-    (context / "z/y").mkdir(parents=True)
-    (context / "z/y/x").symlink_to(home)
+    (context / "z/y/x/w/v").mkdir(parents=True)
+    (context / "z/y/x/w/v/u").symlink_to(home)
     run("podman", "build", "--quiet", "--network=none", "--pull=never", "--tag", "localhost/t-failures:link", "--file", "-", context,
         input="FROM localhost/rig-base:trixie\nCOPY z /z\n")
     t.cleanup(run, "podman", "rmi", "--force", "localhost/t-failures:link")
-    case(home + "/.ssh", "args[1:1] = ['--mount', 'type=tmpfs,dst=/z/y/x']", "nothing is mounted there",
+    case(home + "/.ssh", "args[1:1] = ['--mount', 'type=tmpfs,dst=/z/y/x/w/v/u']", "nothing is mounted there",
          {"CLAUDE_PROFILE_SANDBOX_IMAGE": "localhost/t-failures:link"})
     t.profile(PROFILE)
 
