@@ -14,7 +14,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration/local"))
@@ -138,9 +137,10 @@ class Bench:
                 self.results.add("own memory of an idle relay, KiB", peer.name,
                                  (peer.group.private_memory() - own) / HELD / 1024)
                 self.results.add("kernel memory of an idle relay, KiB", peer.name, (grown - ends) / HELD / 1024)
-                time.sleep(1.5)  # what is due within a second of the last change, such as the bridge's status
+                # The clock is the load on connections of nobody's: first for what is due soon, such as the bridge's status.
+                load("rate", path, "", 1, 1500)
                 idle = peer.group.cpu()
-                time.sleep(max(1, 5 * self.scale))
+                load("rate", path, "", 1, max(1000, int(5000 * self.scale)))
                 self.results.add("processor time of %d idle relays in 5 s, s" % HELD, peer.name, peer.group.cpu() - idle)
 
     # A good client among bad ones
@@ -164,7 +164,7 @@ class Bench:
         path = directory / "chain.sock"
         chain = subprocess.Popen(["socat", "UNIX-LISTEN:%s,fork,backlog=128" % path, "EXEC:%s" % script])
         text = "address=127.0.0.1\nport=%s\ntoken=%s\nservices=gpg\n" % (bridge.where[0], h.TOKEN)
-        with Sandbox(program, "echo ready; exec sleep 1000", forwards=GPG_SOCKET + "=gpg", bridge=text) as sandbox:
+        with Sandbox(program, "echo ready; exec tail -f /dev/null", forwards=GPG_SOCKET + "=gpg", bridge=text) as sandbox:
             sandbox.expect("ready\n")
             for _ in range(self.rounds):
                 for who, where, n in (("bridge", sandbox.inside(GPG_SOCKET), 1000), ("socat", path, 100)):

@@ -12,6 +12,7 @@ its debug output."""
 
 import os
 import re
+import select
 import shutil
 import statistics
 import subprocess
@@ -23,6 +24,7 @@ from pathlib import Path
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 25
 PROFILE = "bench-launch"
 IMAGE = "claude-profile-sandbox:latest"
+SETTLE_SECONDS = 30
 ENV = dict(os.environ, CLAUDE_PROFILE_SANDBOX_ISOLATION="container", CLAUDE_PROFILE_DEBUG="1")
 BARE = ["podman", "run", "--rm", "-i", "--cgroups=split", "--userns=keep-id:uid=1000,gid=1000", "--user=0:0", "--pull=never",
         "--http-proxy=false", "--log-driver=none", "--detach-keys=", "--tz=local", "--pids-limit=0", "--network=pasta",
@@ -30,20 +32,32 @@ BARE = ["podman", "run", "--rm", "-i", "--cgroups=split", "--userns=keep-id:uid=
 
 
 def background():
-    """Whether a process of an earlier run is still there."""
+    """A process of an earlier run that is still there, as (pid, name), or None."""
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             name = comm.read_text().strip()
-            if name != "podman pause" and name.startswith(("podman", "conmon", "pasta", "claude-sandbox-")):
-                return True
         except OSError:
-            pass
-    return False
+            continue
+        if name != "podman pause" and name.startswith(("podman", "conmon", "pasta", "claude-sandbox-")):
+            return int(comm.parent.name), name
+    return None
+
+
+def settle():
+    """Waits for the end of each of them."""
+    while found := background():
+        try:
+            fd = os.pidfd_open(found[0])
+        except ProcessLookupError:
+            continue
+        ended = select.select([fd], [], [], SETTLE_SECONDS)[0]
+        os.close(fd)
+        if not ended:
+            sys.exit("process %d (%s) does not end: is something else running here?" % found)
 
 
 def timed(argv, cwd, env):
-    while background():
-        time.sleep(0.01)
+    settle()
     begin = time.monotonic()
     p = subprocess.run(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     took = (time.monotonic() - begin) * 1000

@@ -91,7 +91,7 @@ def _(t):
 for number in (signal.SIGTERM, signal.SIGKILL):
     @test("the launcher gets %s: nothing is left" % signal.Signals(number).name)
     def _(t, number=number):
-        l = launch(t, "trap 'exit 3' TERM; echo ready; while :; do sleep 1; done")
+        l = launch(t, "trap 'exit 3' TERM; echo ready; tail -f /dev/null & while :; do wait; done")
         port = l.port
         l.signal(number)
         l.assert_gone(12, port)
@@ -99,7 +99,7 @@ for number in (signal.SIGTERM, signal.SIGKILL):
 
 @test("stopping the supervisor ends the launch by way of its launcher")
 def _(t):
-    l = launch(t, "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 1; done")
+    l = launch(t, "trap 'echo bye; exit 3' TERM; echo ready; tail -f /dev/null & while :; do wait; done")
     port = l.port
     systemctl("stop", "claude-sandbox@%s.service" % PROFILE)
     l.expect("bye")

@@ -99,9 +99,20 @@ def _(t):
         if data is picture:
             assert there.outcome(["wl-paste", "-t", "image/png"])["sha256"] == hashlib.sha256(picture).hexdigest()
             note("20 MB take %.2f s inside, %.2f s outside" % (there.outcome(calls[-1])["took"], sway.here(*calls[-1])["took"]))
-    # A picture is never shortened, whatever time its reader takes.
+    # A picture is never shortened, whatever time its reader takes: here until long after the bridge is done with it.
     sway.copy(picture, "--type", "image/png")
-    p = there.outcome(["bash", "-c", "wl-paste -t image/png | { sleep 12; sha256sum; }; echo ${PIPESTATUS[0]}"])
+    go = Path(os.readlink("/proc/%d/cwd" % launch.process.pid)) / "go"
+    os.mkfifo(go)
+
+    def served():
+        return len([e for e in journal("-u", launch.bridge) if e.get("BRIDGE_SERVICE") == "clipboard"])
+    before = served()
+
+    def release():
+        wait_for(lambda: served() > before, 30, "the end of the bridge's part")
+        go.write_text("go\n")
+    p, _ = at_once([lambda: there.outcome(["bash", "-c", "wl-paste -t image/png | { read x <go; sha256sum; }; echo ${PIPESTATUS[0]}"]),
+                    release])
     assert p["output"].split() == [hashlib.sha256(picture).hexdigest().encode(), b"-", b"0"], p
     # What the real one can do besides is not to be had, and says so.
     for argv in (["wl-paste", "--watch", "cat"], ["wl-paste", "--primary"], ["wl-paste", "-p"], ["wl-paste", "-t", "application/pdf"],
@@ -124,7 +135,7 @@ import os, subprocess, sys, time
 open(%r, "a").write("%%d\\n" %% os.getpid())
 what = open(%r).read()
 if what == "hang":
-    child = subprocess.Popen(["sleep", "1000"])
+    child = subprocess.Popen(["tail", "-f", "/dev/null"])
     open(%r, "a").write("%%d\\n" %% child.pid)
     child.wait()
 if what == "flood":

@@ -336,12 +336,12 @@ def _(t):
 
 @test("a podman that takes its time, and one that never gets as far: the guest does not run, a signal ends it")
 def _(t):
-    for change in ("import time\nwhile True:\n    time.sleep(60)", EDIT + "i = find('/home/appuser/.ssh'); del args[i - 1:i + 1]"):
+    for change in ("import signal\nwhile True:\n    signal.pause()", EDIT + "i = find('/home/appuser/.ssh'); del args[i - 1:i + 1]"):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             t.profile(PROFILE)
             work = t.tempdir()
             launch = Launch(t, PROFILE, *TOUCH, cwd=work, env={"CLAUDE_PROFILE_PODMAN_BIN": str(t.podman(change))})
-            wait_for(lambda: launch.pids("podman") if "sleep" in change else (launch.directory / "pid").exists(), 30, "podman")
+            wait_for(lambda: launch.pids("podman") if "pause" in change else (launch.directory / "pid").exists(), 30, "podman")
             launch.signal(number)
             assert launch.wait(10) == 137, launch.process.returncode
             launch.assert_gone(12)

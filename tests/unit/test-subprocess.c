@@ -177,13 +177,13 @@ static void assert_was_held_and_is_gone(int fd) {
 static void test_timeout_takes_all(void **state) {
         static const char *const scripts[] = {
                 /* The program itself, silent. */
-                "echo >\"$FIFO\"; exec sleep 1000 3>\"$FIFO\"",
+                "echo >\"$FIFO\"; exec tail -f /dev/null 3>\"$FIFO\"",
                 /* It ends at once; what it started keeps standard output open. */
-                "(echo; exec sleep 1000 3>\"$FIFO\") >\"$FIFO\" & sleep 1000 & exit 0",
+                "(echo; exec tail -f /dev/null 3>\"$FIFO\") >\"$FIFO\" & tail -f /dev/null & exit 0",
                 /* Standard output ends, the program does not, nor what it started. */
-                "(echo; sleep 1000) >\"$FIFO\" & exec sleep 1000 >&-",
+                "(echo; tail -f /dev/null) >\"$FIFO\" & exec tail -f /dev/null >/dev/null",
                 /* Signals do not help it. */
-                "trap '' TERM INT HUP; (echo; sleep 1000) >\"$FIFO\" & cat /dev/zero >/dev/null",
+                "trap '' TERM INT HUP; (echo; tail -f /dev/null) >\"$FIFO\" & cat /dev/zero >/dev/null",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(scripts); i++) {

@@ -53,7 +53,7 @@ ON_TERMINAL = 'exec setsid --ctty chroot "$root" env -C /work {program}'
 BELOW_INIT = (
     'chroot "$root" env -C /work {program} || status=$?; '
     '(cd "$root/proc"; echo "left:" $(for p in [0-9]*; do [ "$p" = 1 ] || [ ! -r $p/cmdline ] || '
-    'tr "\\0" " " <$p/cmdline; done | grep -o "sleep 100[0-9]" || true)); exit ${{status:-0}}'
+    'tr "\\0" " " <$p/cmdline; done | grep -o "tail -s 100[0-9]" || true)); exit ${{status:-0}}'
 )
 
 

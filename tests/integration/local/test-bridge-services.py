@@ -256,7 +256,7 @@ class Clipboard(ServiceTest):
 
     def test_hangs(self):
         """C01: the child and what it has started are killed; meanwhile everything else goes on."""
-        self.use("case $* in --list-types) echo quick;; *) printf x; sleep 1000 & echo $! >>%s.child; wait;; esac"
+        self.use("case $* in --list-types) echo quick;; *) printf x; tail -f /dev/null & echo $! >>%s.child; wait;; esac"
                  % (self.bridge.directory + "/log"))
         start = time.monotonic()
         slow = [self.bridge.connect(self.bridge.line("clipboard") + b"-n\n") for _ in range(2)]
@@ -327,7 +327,7 @@ class Clipboard(ServiceTest):
             c.close()
 
     def test_guest_that_goes(self):
-        self.use("case $* in --list-types) sleep 1000;; *) echo ok;; esac")
+        self.use("case $* in --list-types) tail -f /dev/null;; *) echo ok;; esac")
         for _ in range(4):
             c = self.bridge.connect(self.bridge.line("clipboard") + b"-l\n")
             while not self.calls():

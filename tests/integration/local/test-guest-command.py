@@ -170,7 +170,7 @@ def test_bad_launch():
 def test_signals():
     """TERM HUP INT QUIT USR1 USR2 CONT WINCH are passed on, each once"""
     for name in ("TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "CONT", "WINCH"):
-        script = f"trap 'echo got' {name}; trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 1000 & wait; done"
+        script = f"trap 'echo got' {name}; trap 'echo bye; exit 3' TERM; echo ready; while :; do tail -f /dev/null & wait; done"
         if name == "TERM":
             script = script.replace("trap 'echo got' TERM; ", "")
         with Sandbox(PROGRAM, script) as s:
@@ -184,7 +184,7 @@ def test_signals():
 
 def test_signal_without_handler():
     """a command without a handler dies of the signal, and its group with it"""
-    with Sandbox(PROGRAM, "sleep 1000 & echo ready; wait") as s:
+    with Sandbox(PROGRAM, "tail -f /dev/null & echo ready; wait") as s:
         s.expect("ready\n")
         s.signal(signal.SIGTERM)
         assert s.wait() == 143, s.output
@@ -210,7 +210,7 @@ def test_zombies():
 
 def test_left_behind():
     """what the command leaves behind ends with it, also where the entry point is not PID 1"""
-    script = "sleep 1001 & setsid sleep 1002 & setsid sh -c 'setsid sleep 1003 & sleep 1004' & echo started; exit 5"
+    script = "tail -s 1001 -f /dev/null & setsid tail -s 1002 -f /dev/null & setsid sh -c 'setsid tail -s 1003 -f /dev/null & tail -s 1004 -f /dev/null' & echo started; exit 5"
     expect(script, 5)
     assert expect(script, 5, how=BELOW_INIT).split("left:")[1].strip() == ""
 

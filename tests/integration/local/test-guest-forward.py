@@ -15,7 +15,7 @@ from guest_sandbox import GPG_SOCKET, RUN, SSH_SOCKET, TOKEN, UID, Bridge, Sandb
 
 PROGRAM = os.path.abspath(sys.argv[1])
 FORWARDS = f"{SSH_SOCKET}=ssh-0,{GPG_SOCKET}=gpg"
-WAIT = "echo ready; exec sleep 1000"
+WAIT = "echo ready; exec tail -f /dev/null"
 
 
 def serve(mode="echo", **options):

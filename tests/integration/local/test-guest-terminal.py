@@ -83,7 +83,7 @@ def test_ctrl_c():
 
 def test_interrupted():
     """a command without a handler ends by Ctrl-C with 130"""
-    with Terminal("echo ready; exec sleep 1000") as t:
+    with Terminal("echo ready; exec tail -f /dev/null") as t:
         t.expect("ready\r\n")
         t.type(b"\x03")
         assert t.wait() == 130
@@ -140,7 +140,7 @@ def test_job_control():
     """an interactive shell has job control"""
     with Terminal("PS1='> ' exec bash --norc --noprofile --noediting -i") as t:
         t.expect("> ")
-        t.type(b"sh -c 'echo $((6 * 7)); exec sleep 1000'\n")
+        t.type(b"sh -c 'echo $((6 * 7)); exec tail -f /dev/null'\n")
         t.expect("42\r\n")
         t.type(b"\x1a")
         t.expect("Stopped")
@@ -151,7 +151,7 @@ def test_job_control():
 
 def test_hang_up():
     """a terminal that goes away is a SIGHUP for the command"""
-    with Terminal("trap 'echo hup >/work/hup; exit 5' HUP; echo ready; while :; do sleep 1000 & wait; done") as t:
+    with Terminal("trap 'echo hup >/work/hup; exit 5' HUP; echo ready; while :; do tail -f /dev/null & wait; done") as t:
         t.expect("ready\r\n")
         t.hang_up()
         assert t.wait() == 5
