@@ -26,32 +26,6 @@
 #define ERROR_UNKNOWN_PROPERTY "org.freedesktop.DBus.Error.PropertyReadOnly"
 #define ERROR_UNIT_EXISTS "org.freedesktop.systemd1.UnitExists"
 
-static int new_transient_unit(sd_bus *bus, const char *name, sd_bus_message **ret) {
-        _cleanup_bus_message_ sd_bus_message *m = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_call(bus, &m, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "StartTransientUnit");
-        if (r >= 0)
-                /* "fail" would lose to a queued stop job of the supervisor, without an error. */
-                r = sd_bus_message_append(m, "ss", name, "replace");
-        if (r >= 0)
-                r = sd_bus_message_open_container(m, 'a', "(sv)");
-        if (r < 0)
-                return r;
-
-        *ret = TAKE_PTR(m);
-        return 0;
-}
-
-static int end_transient_unit(sd_bus_message *m) {
-        int r;
-
-        r = sd_bus_message_close_container(m);
-        if (r >= 0)
-                r = sd_bus_message_append(m, "a(sa(sv))", 0);
-        return r;
-}
-
 static int add_processes(sd_bus_message *m, bool by_pidfd) {
         _cleanup_close_ int fd = -EBADF;
 
@@ -77,7 +51,7 @@ static int scope_send(sd_bus *bus, const Plan *p, bool by_pidfd, Job *job) {
         if (r >= 0)
                 r = sd_bus_get_unique_name(bus, &controller);
         if (r >= 0)
-                r = new_transient_unit(bus, p->units.scope, &m);
+                r = transient_unit_begin(bus, p->units.scope, &m);
         if (r >= 0)
                 r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)",
                                 "Description", "s", description,
@@ -96,7 +70,7 @@ static int scope_send(sd_bus *bus, const Plan *p, bool by_pidfd, Job *job) {
         if (r >= 0)
                 r = add_processes(m, by_pidfd);
         if (r >= 0)
-                r = end_transient_unit(m);
+                r = transient_unit_end(m);
         job->give_up = guest_run_pending_signal;
         if (r >= 0)
                 r = job_send(job, bus, m);
@@ -202,7 +176,7 @@ static int socket_send(sd_bus *bus, const Plan *p, BridgeSocket *s) {
                         p->request->profile->name, p->id);
         (void) snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned) s->port);
 
-        r = new_transient_unit(bus, p->units.socket, &m);
+        r = transient_unit_begin(bus, p->units.socket, &m);
         if (r >= 0)
                 r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)",
                                 "Description", "s", description,
@@ -220,7 +194,7 @@ static int socket_send(sd_bus *bus, const Plan *p, BridgeSocket *s) {
                                 "BindsTo", "as", 1, p->units.scope,
                                 "After", "as", 1, p->units.scope);
         if (r >= 0)
-                r = end_transient_unit(m);
+                r = transient_unit_end(m);
         s->job.give_up = guest_run_pending_signal;
         if (r >= 0)
                 r = job_send(&s->job, bus, m);

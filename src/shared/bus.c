@@ -88,6 +88,32 @@ int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
         return MIN(r, 0);
 }
 
+int transient_unit_begin(sd_bus *bus, const char *name, sd_bus_message **ret) {
+        _cleanup_bus_message_ sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &m, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "StartTransientUnit");
+        if (r >= 0)
+                /* "fail" would lose to a queued stop job of the supervisor, without an error. */
+                r = sd_bus_message_append(m, "ss", name, "replace");
+        if (r >= 0)
+                r = sd_bus_message_open_container(m, 'a', "(sv)");
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
+int transient_unit_end(sd_bus_message *m) {
+        int r;
+
+        r = sd_bus_message_close_container(m);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "a(sa(sv))", 0);
+        return r;
+}
+
 static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *path, *unit, *result;
         Job *job = userdata;

@@ -26,6 +26,11 @@ int user_bus_open(const Dirs *dirs, sd_bus **ret);
  * meanwhile; anything but 0 ends the wait with -EINTR. 0 or negative errno. */
 int user_bus_wait(sd_bus *bus, int (*give_up)(void));
 
+/* A call of StartTransientUnit for the unit `name`: between the two the caller appends the unit's properties, each "(sv)". 0 or negative
+ * errno; `*ret` is the caller's. */
+int transient_unit_begin(sd_bus *bus, const char *name, sd_bus_message **ret);
+int transient_unit_end(sd_bus_message *m);
+
 /* A job of the manager, from the request to its end ("subscribe, call, wait"). Zero-initialize. */
 typedef struct Job {
         sd_bus *bus;

@@ -62,11 +62,7 @@ static int start_unit(sd_bus *bus, const BrowserStart *b, char **ret_why) {
                 return r;
         (void) snprintf(name, sizeof(name), "claude-sandbox-browser-%08x.service", noise);
 
-        r = sd_bus_message_new_method_call(bus, &m, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "StartTransientUnit");
-        if (r >= 0)
-                r = sd_bus_message_append(m, "ss", name, "replace");
-        if (r >= 0)
-                r = sd_bus_message_open_container(m, 'a', "(sv)");
+        r = transient_unit_begin(bus, name, &m);
         if (r >= 0)
                 r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)",
                                 "Description", "s", "Browser, opened from a Claude sandbox",
@@ -81,9 +77,7 @@ static int start_unit(sd_bus *bus, const BrowserStart *b, char **ret_why) {
         if (r >= 0)
                 r = append_exec_start(m, b->programs->browser, b->url);
         if (r >= 0)
-                r = sd_bus_message_close_container(m);
-        if (r >= 0)
-                r = sd_bus_message_append(m, "a(sa(sv))", 0);
+                r = transient_unit_end(m);
         if (r >= 0)
                 r = job_send(&job, bus, m);
         if (r >= 0)

@@ -151,15 +151,15 @@ static int launch_gpg_agent(sd_bus *bus, char **ret_why) {
                 return r;
         (void) snprintf(name, sizeof(name), "claude-sandbox-gpg-agent-%08x.service", noise);
 
-        r = sd_bus_message_new_method_call(bus, &m, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "StartTransientUnit");
+        r = transient_unit_begin(bus, name, &m);
         if (r >= 0)
-                r = sd_bus_message_append(m, "ssa(sv)", name, "replace", 4,
+                r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)",
                                 "Description", "s", "GnuPG agent, started for a sandbox",
                                 "Type", "s", "forking",
                                 "CollectMode", "s", "inactive-or-failed",
                                 "ExecStart", "a(sasb)", 1, "gpgconf", 3, "gpgconf", "--launch", "gpg-agent", false);
         if (r >= 0)
-                r = sd_bus_message_append(m, "a(sa(sv))", 0);
+                r = transient_unit_end(m);
         if (r >= 0)
                 r = job_send(&job, bus, m);
         if (r >= 0)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "basic/fd.h"
 #include "launch/plan.h"
 
 typedef struct Stage {
@@ -73,6 +74,19 @@ __attribute__((unused)) static void stage_make(void) {
         (void) unsetenv("XDG_CONFIG_HOME");
         (void) unsetenv("GIT_DIR");
         (void) unsetenv("SSH_AUTH_SOCK");
+}
+
+/* For cmocka: a scratch directory with a stage in it, and their end. */
+__attribute__((unused)) static int stage_setup(void **state) {
+        if (scratch_make(state) < 0)
+                return -1;
+        stage_make();
+        return 0;
+}
+
+__attribute__((unused)) static int stage_teardown(void **state) {
+        stage.profile.fd = fd_close(stage.profile.fd);
+        return scratch_remove(state);
 }
 
 /* Makes the directory and what is missing above it, in the scratch directory. */

@@ -464,13 +464,6 @@ static void test_refused_places(void **state) {
         }
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_plain),
@@ -493,5 +486,5 @@ int main(void) {
                 (void) fprintf(stderr, "git is not installed\n");
                 return 77;
         }
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

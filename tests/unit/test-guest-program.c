@@ -216,13 +216,6 @@ static void test_concurrent_installs(void **state) {
         assert_int_equal(count_entries(in_scratch("many/guest")), 1);
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_build_id),
@@ -232,5 +225,5 @@ int main(void) {
                 cmocka_unit_test(test_concurrent_installs),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

@@ -222,13 +222,6 @@ static void test_kept_data(void **state) {
         assert_int_equal(r, -ENOENT);
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
@@ -239,5 +232,5 @@ int main(void) {
                 cmocka_unit_test(test_kept_data),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

@@ -138,23 +138,11 @@ static void test_dotfiles(void **state) {
         assert_int_equal(dangling->n_mounts, 0);
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
-static int teardown(void **state) {
-        fd_close(stage.profile.fd);
-        return scratch_remove(state);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_dotfiles, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_links, stage_setup, stage_teardown),
+                cmocka_unit_test_setup_teardown(test_elsewhere, stage_setup, stage_teardown),
+                cmocka_unit_test_setup_teardown(test_dotfiles, stage_setup, stage_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,23 +103,11 @@ static void test_planted(void **state) {
         }
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
-static int teardown(void **state) {
-        fd_close(stage.profile.fd);
-        return scratch_remove(state);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_above, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_odd, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_planted, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_above, stage_setup, stage_teardown),
+                cmocka_unit_test_setup_teardown(test_odd, stage_setup, stage_teardown),
+                cmocka_unit_test_setup_teardown(test_planted, stage_setup, stage_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,13 +165,6 @@ static void test_dead_agents(void **state) {
         (void) unlink(dead.path);
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_files),
@@ -180,5 +173,5 @@ int main(void) {
                 cmocka_unit_test(test_dead_agents),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

@@ -180,11 +180,6 @@ static int setup(void **state) {
         return setenv("PATH", path, 1);
 }
 
-static int teardown(void **state) {
-        fd_close(stage.profile.fd);
-        return scratch_remove(state);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_forward),
@@ -193,5 +188,5 @@ int main(void) {
                 cmocka_unit_test(test_pulumi),
         };
 
-        return cmocka_run_group_tests(tests, setup, teardown);
+        return cmocka_run_group_tests(tests, setup, stage_teardown);
 }

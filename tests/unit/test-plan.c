@@ -102,13 +102,6 @@ static void test_places_behind_links(void **state) {
         assert_string_equal(p->mounts[0].source, in_scratch("home/.local/share/claude-profile/profiles/" STAGE_PROFILE "/ssh"));
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_names),
@@ -117,5 +110,5 @@ int main(void) {
                 cmocka_unit_test(test_places_behind_links),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

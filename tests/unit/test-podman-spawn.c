@@ -217,13 +217,6 @@ static void test_explanations(void **state) {
         }
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_what_podman_gets),
@@ -232,5 +225,5 @@ int main(void) {
                 cmocka_unit_test(test_explanations),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
 }

@@ -135,18 +135,6 @@ static void test_overridden(void **state) {
         assert_false(shared_settings_are_overridden((char *const[]) { (char *) "--settingsx", NULL }));
 }
 
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        return 0;
-}
-
-static int teardown(void **state) {
-        fd_close(stage.profile.fd);
-        return scratch_remove(state);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_make),
@@ -155,5 +143,5 @@ int main(void) {
                 cmocka_unit_test(test_overridden),
         };
 
-        return cmocka_run_group_tests(tests, setup, teardown);
+        return cmocka_run_group_tests(tests, stage_setup, stage_teardown);
 }
