@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Becomes journalctl, with the fields that all entries of a launch or a profile carry. */
+
 #include <unistd.h>
 
 #include "basic/alloc.h"

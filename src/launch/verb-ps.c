@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* The launches that run, as a table for people, as lines for pipes, as JSON for scripts. */
+
 #include <json-c/json.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Ends launches by way of the manager, which asks their launchers. */
+
 #include <stdio.h>
 
 #include "basic/alloc.h"

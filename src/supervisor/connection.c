@@ -14,7 +14,10 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "supervisor/events.h"
+#include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
+
+#define COMPLAINT_USEC (10 * USEC_PER_SEC)
 
 void connection_answer(Connection *c, bool ok) {
         const char *answer = ok ? "{\"ok\":true}\n" : "{\"ok\":false}\n";
@@ -68,6 +71,17 @@ static int begin_launch(Connection *c, Request *request) {
         return 0;
 }
 
+/* Now and then, that is: what a bridge says may be a guest's choice, and how often. */
+static int complain(Connection *c, int error, const char *what) {
+        uint64_t now = now_usec();
+
+        if (c->supervisor->complained_usec > 0 && now < c->supervisor->complained_usec + COMPLAINT_USEC)
+                return error;
+
+        c->supervisor->complained_usec = now;
+        return log_error(error, "Process %d %s; its connection is closed", (int) c->pid, what);
+}
+
 /* What follows from a request. Negative: the connection is of no use any more. */
 static int handle_request(Connection *c, Request *request) {
         const char *reason = NULL;
@@ -76,6 +90,12 @@ static int handle_request(Connection *c, Request *request) {
         /* One thing at a time on a connection. */
         if (c->waits_for)
                 return -EBUSY;
+
+        r = peer_check(c->pid, c->supervisor->profile, request);
+        if (r < 0) {
+                connection_answer(c, false);
+                return complain(c, r, "asked for what its unit may not have");
+        }
 
         switch (request->kind) {
         case REQUEST_HOLD:
@@ -124,7 +144,7 @@ static int handle_lines(Connection *c) {
 
                 r = request_parse(c->buf, length, &request);
                 if (r < 0)
-                        return log_error(r, "Process %d sent a request that is none; its connection is closed", (int) c->pid);
+                        return complain(c, r, "sent a request that is none");
 
                 c->n -= length + 1;
                 memmove(c->buf, newline + 1, c->n);

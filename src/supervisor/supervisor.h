@@ -79,6 +79,7 @@ struct Supervisor {
         sd_event_source *stop_timer;
         sd_event_source *newborn_watch, *newborn_timer;
         sd_event_source *idle_timer;
+        uint64_t complained_usec; /* clients choose how often there is something to complain of */
         bool stopping;
 };
 

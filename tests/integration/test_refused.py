@@ -472,4 +472,43 @@ except OSError as e:
     assert_no_traces(PROFILE)
 
 
+ASK_SUPERVISOR = """
+import os, socket, sys
+if sys.argv[2]:
+    open("/sys/fs/cgroup%s/cgroup.procs" % sys.argv[2], "w").write(str(os.getpid()))
+for line in sys.argv[3:]:
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(10)
+    s.connect(sys.argv[1])
+    s.sendall(line.encode() + b"\\n")
+    print(s.recv(200).decode().strip() or "closed")
+"""
+
+
+@test("the supervisor hears only those whom it concerns: no other process of this user, no other launch, speaks for a launch")
+def _(t):
+    a, b = Bridged(t), Bridged(t)
+    path = str(LAUNCHES / (PROFILE + ".sock"))
+    new = "0badcafe"
+
+    def lines(id):
+        return ['{"request":"hold","id":"%s","directory":"/x"}' % id, '{"request":"paste","id":"%s","arguments":"-l"}' % id,
+                '{"request":"open","id":"%s","url":"https://claude.ai/chrome"}' % id, '{"request":"start-gpg-agent"}']
+
+    def ask(cgroup, *asked):
+        return run("python3", "-c", ASK_SUPERVISOR, path, cgroup, *asked).stdout.split()
+    no = '{"ok":false}'
+    # From no launch at all, then from another launch's place.
+    assert ask("", *lines(a.launch.id), *lines(new)) == [no] * 8
+    assert ask(b.cgroup + "/launcher", *lines(a.launch.id)[:3], *lines(new)[:3]) == [no] * 6
+    status = unit_property("claude-sandbox@%s.service" % PROFILE, "StatusText")
+    assert status.startswith("2 launches") and new not in status, status
+    assert not [e for e in journal("CLAUDE_LAUNCH=" + new, since=a.since)]
+    a.assert_serves()
+    b.assert_serves()
+    a.finish()
+    b.finish()
+    assert_no_traces(PROFILE)
+
+
 main()

@@ -26,7 +26,13 @@
 #include "scratch.h"
 #include "launch-stage.h"
 #include "shared/podman.h"
+#include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
+
+/* In place of peer.c: these tests are in no unit, so anybody may ask. */
+int peer_check(pid_t pid, const char *profile, const Request *request) {
+        return 0;
+}
 
 #define EVENT_USEC (60 * USEC_PER_SEC)
 
