@@ -9,6 +9,7 @@
  *   directory     where the launch was started
  *   cleanup.json  how to remove the launch's container, for the supervisor
  *   programs.json which programs of the host it may start for the guest, likewise
+ *   guards.json   the mounts that guard host-trusted files, likewise (guard-list.h)
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
 
@@ -19,6 +20,7 @@
 #define LAUNCH_FILE_MANIFEST "launch.json"
 #define LAUNCH_FILE_DIRECTORY "directory"
 #define LAUNCH_FILE_CLEANUP "cleanup.json"
+#define LAUNCH_FILE_GUARDS "guards.json"
 #define LAUNCH_FILE_PROGRAMS "programs.json"
 
 /* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */

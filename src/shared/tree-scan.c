@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "basic/alloc.h"
+#include "basic/fd.h"
+#include "basic/path.h"
+#include "basic/str.h"
+#include "shared/host-trusted.h"
+#include "shared/tree-scan.h"
+
+#define BUFFER_SIZE (64 * KIB)
+
+/* Directories that are still to be read, in the order in which they were found. */
+typedef struct Queue {
+        char **paths;
+        size_t first, n, allocated;
+} Queue;
+
+typedef struct Scan {
+        TreeScan *result;
+        Queue queue;
+        int root_fd;
+        char *buffer;
+} Scan;
+
+static int queue_push(Queue *q, char *path) {
+        if (!path || grow(&q->paths, &q->allocated, q->n + 1, sizeof(char *)) < 0) {
+                free(path);
+                return -ENOMEM;
+        }
+
+        q->paths[q->n++] = path;
+        return 0;
+}
+
+static char *below(const char *path, const char *name) {
+        return *path == '\0' ? strdup(name) : path_join(path, name);
+}
+
+static int add_finding(TreeScan *s, TreeFindingKind kind, unsigned char type, char *path) {
+        if (s->n >= TREE_FOUND_MAX) {
+                free(path);
+                s->cut = true;
+                return 0;
+        }
+        if (!path || grow(&s->found, &s->allocated, s->n + 1, sizeof(TreeFinding)) < 0) {
+                free(path);
+                return -ENOMEM;
+        }
+
+        s->found[s->n++] = (TreeFinding) { .kind = kind, .type = type, .path = path };
+        return 0;
+}
+
+/* Of the three entries by which git knows a repository. */
+static unsigned bare_bit(const char *name) {
+        if (name[0] == 'H')
+                return streq(name, "HEAD") ? 1 << 0 : 0;
+        if (name[0] == 'o')
+                return streq(name, "objects") ? 1 << 1 : 0;
+        if (name[0] == 'r')
+                return streq(name, "refs") ? 1 << 2 : 0;
+        return 0;
+}
+
+static unsigned char entry_type(int dir_fd, const struct dirent64 *e) {
+        struct stat st;
+
+        if (e->d_type != DT_UNKNOWN)
+                return e->d_type;
+        return fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? DT_UNKNOWN : IFTODT(st.st_mode);
+}
+
+static int scan_entry(Scan *s, int dir_fd, const char *path, const struct dirent64 *e) {
+        const char *name = e->d_name;
+        unsigned char type;
+        int r;
+
+        if (streq(name, ".") || streq(name, ".."))
+                return 0;
+
+        s->result->entries++;
+        type = entry_type(dir_fd, e);
+        if (trust_tree_name(name)) {
+                r = add_finding(s->result, TREE_NAMED, type, below(path, name));
+                if (r < 0)
+                        return r;
+        }
+        if (type != DT_DIR || streq(name, ".git"))
+                return 0;
+
+        return queue_push(&s->queue, below(path, name));
+}
+
+static int open_directory(int root_fd, const char *path) {
+        const struct open_how how = {
+                .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+        };
+        int fd;
+
+        fd = (int) syscall(SYS_openat2, root_fd, *path == '\0' ? "." : path, &how, sizeof(how));
+        return fd < 0 ? -errno : fd;
+}
+
+static int scan_directory(Scan *s, const char *path) {
+        _cleanup_close_ int fd = -EBADF;
+        unsigned bare = 0;
+        ssize_t n;
+        int r;
+
+        fd = open_directory(s->root_fd, path);
+        if (fd == -ENAMETOOLONG)
+                s->result->cut = true;
+        if (fd < 0)
+                return fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE ? fd : 0;
+
+        while ((n = getdents64(fd, s->buffer, BUFFER_SIZE)) > 0) {
+                for (const char *p = s->buffer; p < s->buffer + n;) {
+                        const struct dirent64 *e = (const struct dirent64 *) p;
+
+                        r = scan_entry(s, fd, path, e);
+                        if (r < 0)
+                                return r;
+                        bare |= bare_bit(e->d_name);
+                        p += e->d_reclen;
+                }
+                if (s->result->entries >= TREE_ENTRIES_MAX) {
+                        s->result->cut = true;
+                        break;
+                }
+        }
+
+        return bare == 7 ? add_finding(s->result, TREE_BARE, DT_DIR, strdup(path)) : 0;
+}
+
+int tree_scan(int root_fd, TreeScan *ret) {
+        _cleanup_tree_scan_ TreeScan result = { 0 };
+        Scan s = { .result = &result, .root_fd = root_fd };
+        int r;
+
+        s.buffer = malloc(BUFFER_SIZE);
+        r = s.buffer ? queue_push(&s.queue, strdup("")) : -ENOMEM;
+
+        for (; r >= 0 && s.queue.first < s.queue.n; s.queue.first++) {
+                if (!result.cut)
+                        r = scan_directory(&s, s.queue.paths[s.queue.first]);
+                free(TAKE_PTR(s.queue.paths[s.queue.first]));
+        }
+
+        for (; s.queue.first < s.queue.n; s.queue.first++)
+                free(s.queue.paths[s.queue.first]);
+        free(s.queue.paths);
+        free(s.buffer);
+        if (r < 0)
+                return r;
+
+        *ret = result;
+        result = (TreeScan) { 0 };
+        return 0;
+}
+
+void tree_scan_clear(TreeScan *s) {
+        for (size_t i = 0; i < s->n; i++)
+                free(s->found[i].path);
+        free(s->found);
+        *s = (TreeScan) { 0 };
+}
