@@ -36,8 +36,13 @@ static int make_plan(const LaunchRequest *request, Plan **ret) {
         return 0;
 }
 
+/* Of a guard that can be written: what lies over the entry, or just the entry itself. */
 static const char *mount_mode(const Mount *m) {
-        return m->flags & MOUNT_READ_ONLY ? "ro" : "rw";
+        if (m->flags & MOUNT_READ_ONLY)
+                return "ro";
+        if (!(m->flags & MOUNT_GUARD))
+                return "rw";
+        return streq(m->source, m->target) ? "pin" : "copy";
 }
 
 /* As a shell would take it back. */
@@ -97,10 +102,17 @@ static void print_mounts(const Plan *p) {
                 const Mount *m = &p->mounts[i];
                 _cleanup_free_ char *target = str_escape(m->target), *source = m->source ? str_escape(m->source) : NULL;
 
-                (void) printf("  %s  %-*s  %s\n", mount_mode(m), MOUNT_COLUMN, target ?: "?", m->why);
+                (void) printf("  %-4s  %-*s  %s\n", mount_mode(m), MOUNT_COLUMN, target ?: "?", m->why);
                 if (source && target && !streq(source, target))
-                        (void) printf("        from %s\n", source);
+                        (void) printf("          from %s\n", source);
         }
+}
+
+static void print_creations(const Plan *p) {
+        if (p->n_creations > 0)
+                (void) puts("\nMade in the profile first");
+        for (size_t i = 0; i < p->n_creations; i++)
+                (void) printf("  %s%s\n", p->creations[i].thing->name, p->creations[i].link ? "  in place of a link" : "");
 }
 
 static void print_services(const Plan *p) {
@@ -135,6 +147,7 @@ static void print_text(const Plan *p, char *const *podman) {
         (void) printf("Profile %s, in a sandbox (%s)\n  starts in  %s\n  work root  %s\n", p->request->profile->name,
                         isolation_to_string(p->request->settings->isolation), directory ?: "?", root ?: "?");
         print_mounts(p);
+        print_creations(p);
         print_services(p);
         print_variables(p);
         (void) printf("\nUnits\n  %s\n  %s\n  %s\n", p->units.scope, p->units.supervisor, p->units.slice);

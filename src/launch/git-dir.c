@@ -23,12 +23,10 @@
 #include "basic/parse.h"
 #include "basic/path.h"
 #include "basic/str.h"
+#include "launch/git-config.h"
 #include "launch/git-dir.h"
-#include "shared/subprocess.h"
 
 #define POINTER_MAX (4096 + 16)
-#define CONFIG_MAX (4 * MIB)
-#define GIT_TIMEOUT_USEC (5 * USEC_PER_SEC)
 
 /* `path` against `base` if relative, all links resolved. NULL with errno. */
 static char *resolve(const char *base, const char *path) {
@@ -57,18 +55,14 @@ static int read_pointer(int dir_fd, const char *name, char **ret) {
         return 0;
 }
 
-/* The value of `key` in the config file `name`, without includes (git reads none for these keys either); NULL if unset. git gets
- * the text on standard input: it is asked about a file's grammar, not about a repository. */
+/* The value of `key` in the config file `name`, without includes (git reads none for these keys either); NULL if unset. */
 static int config_get(int git_fd, const char *name, const char *key, char **ret) {
-        char *const argv[] = { (char *) "git", (char *) "config", (char *) "--file", (char *) "-", (char *) "--no-includes",
-                (char *) "--get", (char *) key, NULL };
-        static char *const env[] = { (char *) "GIT_CONFIG_NOSYSTEM=1", (char *) "LC_ALL=C", NULL };
         _cleanup_free_ char *text = NULL, *value = NULL;
         size_t n;
         int r;
 
         *ret = NULL;
-        r = io_read_file_at(git_fd, name, CONFIG_MAX, &text, &n);
+        r = io_read_file_at(git_fd, name, GIT_CONFIG_MAX, &text, &n);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         if (strlen(text) != n)
@@ -77,17 +71,10 @@ static int config_get(int git_fd, const char *name, const char *key, char **ret)
         if (!strcasestr(text, strchr(key, '.') + 1))
                 return 0;
 
-        r = subprocess_run(&(Subprocess) {
-                        .argv = argv, .env = env, .directory = "/", .input = text,
-                        .timeout_usec = GIT_TIMEOUT_USEC, .output_max = POINTER_MAX },
-                        &value, &n);
-        if (r < 0)
+        r = git_config_ask(text, "--get", key, &value, &n);
+        if (r <= 0)
                 return r;
-        if (r > 0)
-                return r == 1 ? 0 : -EBADMSG;
 
-        if (n > 0 && value[n - 1] == '\n')
-                value[--n] = '\0';
         *ret = TAKE_PTR(value);
         return 0;
 }

@@ -16,8 +16,10 @@
 #include "basic/strv.h"
 #include "launch/guest-program.h"
 #include "launch/launch-files.h"
+#include "shared/copy-tree.h"
 #include "shared/manifest.h"
 #include "shared/mkdir.h"
+#include "shared/replace-file.h"
 
 #define GO_HIDDEN "guest/." LAUNCH_FILE_GO
 #define GO_SHOWN "guest/" LAUNCH_FILE_GO
@@ -25,6 +27,42 @@
 /* Where the bridge is, as the guest sees it. */
 static const char *bridge_address(const Plan *p) {
         return p->request->settings->isolation == ISOLATION_KRUN ? "169.254.1.2" : "127.0.0.1";
+}
+
+static int write_tree(const PlanTree *t, int dir_fd) {
+        _cleanup_close_ int source_fd = -EBADF, own_fd = -EBADF;
+        int r;
+
+        if (!t->source)
+                return mkdirat(dir_fd, t->name, 0700) < 0 ? -errno : 0;
+
+        source_fd = io_open_no_links(t->source);
+        r = source_fd < 0 ? source_fd : copy_tree_at(source_fd, dir_fd, t->name);
+        if (r < 0 || !t->locked)
+                return r;
+
+        own_fd = openat(dir_fd, t->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (own_fd < 0)
+                return -errno;
+        r = io_write_new_at(own_fd, "locked", 0600, "not in this sandbox\n", STRLEN("not in this sandbox\n"));
+        return r == -EEXIST ? 0 : r;
+}
+
+static int write_guards(const Plan *p, int dir_fd) {
+        int r;
+
+        for (size_t i = 0; i < p->n_trees; i++) {
+                _cleanup_free_ char *shown = NULL;
+
+                r = write_tree(&p->trees[i], dir_fd);
+                if (r >= 0)
+                        continue;
+                shown = str_escape(p->trees[i].source ?: p->trees[i].name);
+                return log_error(r, "Cannot copy %s, which the sandbox must not have itself", shown ?: "?");
+        }
+
+        r = guard_list_write(dir_fd, &p->guards);
+        return r < 0 ? log_error(r, "Cannot write %s/" LAUNCH_FILE_GUARDS, p->launch_path) : 0;
 }
 
 int launch_files_write(const Plan *p, int dir_fd, const PodmanAccess *podman) {
@@ -41,6 +79,9 @@ int launch_files_write(const Plan *p, int dir_fd, const PodmanAccess *podman) {
                         return log_error(r, "Cannot write %s/%s", p->launch_path, f->name);
         }
 
+        r = write_guards(p, dir_fd);
+        if (r < 0)
+                return r;
         r = io_write_new_at(dir_fd, LAUNCH_FILE_DIRECTORY, 0600, p->directory, strlen(p->directory));
         if (r < 0)
                 return log_error(r, "Cannot write %s/" LAUNCH_FILE_DIRECTORY, p->launch_path);
@@ -75,6 +116,43 @@ static int prepare_profile_data(const Plan *p) {
         return 0;
 }
 
+/* In the profile, on the host. */
+static int create(const Plan *p, const PlanCreation *c) {
+        const Profile *profile = p->request->profile;
+        const TrustedThing *thing = c->thing;
+        const char *text = thing->created ?: "";
+        _cleanup_free_ char *shown = NULL;
+        int r;
+
+        if (!c->link) {
+                r = io_write_new_at(profile->fd, thing->name, 0600, text, strlen(text));
+                return r == -EEXIST ? 0 : r; /* another launch was quicker */
+        }
+
+        shown = str_escape(c->link);
+        log_warning("%s/%s was a link to %s and is none any more: a sandbox could have made it. If you did, copy your file there.",
+                        profile->path, thing->name, shown ?: "?");
+        if (!thing->directory)
+                return replace_file_at(profile->fd, thing->name, 0600, text, strlen(text));
+
+        if (unlinkat(profile->fd, thing->name, 0) < 0 && errno != ENOENT)
+                return -errno;
+        return mkdirat(profile->fd, thing->name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int create_in_profile(const Plan *p) {
+        for (size_t i = 0; i < p->n_creations; i++) {
+                int r;
+
+                r = create(p, &p->creations[i]);
+                if (r < 0)
+                        return log_error(r, "Cannot make %s/%s, which must be guarded", p->request->profile->path,
+                                        p->creations[i].thing->name);
+        }
+
+        return 0;
+}
+
 int launch_data_prepare(const Plan *p, int *ret_native_fd) {
         int r;
 
@@ -83,6 +161,8 @@ int launch_data_prepare(const Plan *p, int *ret_native_fd) {
                 return log_error(r, "Cannot copy the guest program to %s", p->guest_bin);
 
         r = prepare_profile_data(p);
+        if (r >= 0)
+                r = create_in_profile(p);
         if (r < 0)
                 return r;
 

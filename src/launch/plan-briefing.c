@@ -14,7 +14,7 @@ static void print_mounts(FILE *f, const Plan *p, MountFlags mode) {
                 const Mount *m = &p->mounts[i];
                 _cleanup_free_ char *shown = str_escape(m->target);
 
-                if (m->kind == MOUNT_BIND && (m->flags & MOUNT_READ_ONLY) == mode)
+                if (m->kind == MOUNT_BIND && (m->flags & (MOUNT_READ_ONLY | MOUNT_GUARD)) == mode)
                         (void) fprintf(f, "- %s (%s)\n", shown ?: "?", m->why);
         }
 }
@@ -24,6 +24,19 @@ static void print_places(FILE *f, const Plan *p) {
         print_mounts(f, p, 0);
         (void) fprintf(f, "These can be read and not changed:\n");
         print_mounts(f, p, MOUNT_READ_ONLY);
+}
+
+/* What git can and cannot do with its configuration read-only: as tried, in a main checkout and in a linked worktree. */
+static void print_git(FILE *f) {
+        (void) fprintf(f, "git's configuration and hooks cannot be changed here, and .git directories cannot be moved, because git on "
+                        "the user's machine obeys them. Ordinary work is not affected: status, commit, branch, switch, rebase, stash, "
+                        "merge, tag, fetch, pull, push, gc, clone, worktree add. checkout -b x --track, push -u and branch -D work and "
+                        "say \"could not write config file\": the upstream is not saved, so name remote and branch (git push origin "
+                        "HEAD). branch -m and submodule add get half done. git config, remote add, submodule update, init and sync, "
+                        "sparse-checkout set fail: ask the user to do these.\n"
+                        "Claude's own settings.json and .claude/settings.local.json are copies: changes in them are gone after the "
+                        "session. The user is told at its end which files that programs on the machine obey were made or changed, "
+                        "for example .envrc, .mcp.json, .vscode/tasks.json, .claude/, new .git directories.\n");
 }
 
 static void print_services(FILE *f, const Plan *p) {
@@ -53,6 +66,7 @@ int plan_briefing(const Plan *p, char **ret) {
                         "the user " GUEST_USER ". Packages that you install and files that you write elsewhere are gone then, so say "
                         "what a later session would need.\n", container ? "container" : "small virtual machine");
         print_places(f, p);
+        print_git(f);
         (void) fprintf(f, "Nothing else of the user's home directory is here. git has the user's name and address already; "
                         "git config --global cannot save anything.\n");
         print_services(f, p);

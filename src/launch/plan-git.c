@@ -14,7 +14,7 @@
 #include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
-#include "launch/plan.h"
+#include "launch/guards.h"
 #include "shared/subprocess.h"
 
 #define GITCONFIG_MAX MIB
@@ -22,6 +22,7 @@
 #define GIT_TIMEOUT_USEC (5 * USEC_PER_SEC)
 #define GUEST_GITCONFIG GUEST_HOME "/.gitconfig"
 #define GLOBAL_FILE "gitconfig"
+#define HOOKS_PATH_KEY "core.hookspath"
 
 typedef enum IdentityKey {
         IDENTITY_NAME,
@@ -30,6 +31,8 @@ typedef enum IdentityKey {
         IDENTITY_GPGSIGN,
         IDENTITY_FORMAT,
         _IDENTITY_MAX,
+        HOOKS_PATH = _IDENTITY_MAX, /* no identity: where hooks are, whoever says so */
+        _VALUES_MAX,
 } IdentityKey;
 
 static const struct {
@@ -46,7 +49,7 @@ static_assert(ELEMENTSOF(identity_keys) == _IDENTITY_MAX, "a row for each key");
 
 /* Output of `git config --show-scope --null --get-regexp`: scope NUL key LF value NUL, the last of a key counts. Values of
  * the repository itself are left out: the guest has that file. */
-static void parse_identity(const char *text, size_t n, const char *values[_IDENTITY_MAX]) {
+static void parse_identity(const char *text, size_t n, const char *values[_VALUES_MAX]) {
         const char *end = text + n;
 
         while (text < end) {
@@ -59,6 +62,8 @@ static void parse_identity(const char *text, size_t n, const char *values[_IDENT
 
                 key_length = strcspn(entry, "\n");
                 value = entry[key_length] == '\n' ? entry + key_length + 1 : "true";
+                if (strlen(HOOKS_PATH_KEY) == key_length && memcmp(entry, HOOKS_PATH_KEY, key_length) == 0)
+                        values[HOOKS_PATH] = value;
                 if (streq(scope, "local") || streq(scope, "worktree"))
                         continue;
 
@@ -74,7 +79,7 @@ int plan_git_ask(Plan *p) {
         static const char *const passed[] = { "HOME", "PATH", "XDG_CONFIG_HOME", "LANG" };
         static char *const argv[] = { (char *) "git", (char *) "--no-pager", (char *) "config", (char *) "--show-scope",
                 (char *) "--null", (char *) "--get-regexp",
-                (char *) "^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format)$", NULL };
+                (char *) "^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath)$", NULL };
         _cleanup_strv_ char **env = NULL;
         int r;
 
@@ -162,7 +167,7 @@ static int copy_gitconfig(Plan *p, bool *ret_copied) {
 }
 
 int plan_git(Plan *p) {
-        const char *values[_IDENTITY_MAX] = { 0 };
+        const char *values[_VALUES_MAX] = { 0 };
         _cleanup_free_ char *output = NULL;
         bool copied, with_signing;
         size_t n = 0, size;
@@ -186,6 +191,12 @@ int plan_git(Plan *p) {
                 parse_identity(output, n, values);
         else if (r > 1)
                 log_warning("git could not read its configuration here (git config fails); the sandbox gets no identity.");
+
+        if (values[HOOKS_PATH]) {
+                r = guard_named_path(p, values[HOOKS_PATH], p->work_root, &guard_hooks_path);
+                if (r < 0)
+                        return r;
+        }
 
         with_signing = plan_has_service(p, SERVICE_GPG) &&
                 (!values[IDENTITY_FORMAT] || streq(values[IDENTITY_FORMAT], "openpgp"));

@@ -7,6 +7,7 @@
  *   plan-ssh.c        known hosts, the host's ssh-agents
  *   plan-gpg.c        the host's gpg-agent, public keys
  *   plan-desktop.c    the host's clipboard and browser
+ *   plan-guards.c     what lies over host-trusted files (guard-profile.c, guard-git.c)
  *   plan-links.c      what the profile shares with ~/.claude
  *   plan-mcp.c        MCP servers of the directories above
  *   plan-claude.c     the command, its environment, the host's claude binary
@@ -93,13 +94,25 @@ Plan *plan_free(Plan *p) {
                         explicit_bzero(p->files[i].data, p->files[i].size);
                 free(p->files[i].data);
         }
+        for (size_t i = 0; i < p->n_trees; i++) {
+                free(p->trees[i].name);
+                free(p->trees[i].source);
+        }
+        for (size_t i = 0; i < p->n_creations; i++)
+                free(p->creations[i].link);
         for (size_t i = 0; i < p->n_services; i++) {
                 free(p->services[i].host_path);
                 free(p->services[i].guest_path);
         }
         free(p->mounts);
         free(p->files);
+        free(p->trees);
+        free(p->creations);
         free(p->services);
+        tree_scan_clear(&p->tree);
+        guard_list_clear(&p->guards);
+        strv_free(p->git_dirs);
+        strv_free(p->trusted_paths);
         host_programs_clear(&p->programs);
 
         subprocess_abandon(&p->git);
@@ -157,6 +170,30 @@ int plan_add_copy(Plan *p, const char *name, char *data, size_t size, const char
                 return -ENOMEM;
 
         return plan_add_mount(p, MOUNT_BIND, source, target, MOUNT_READ_ONLY | MOUNT_RELABEL, why);
+}
+
+int plan_add_tree(Plan *p, const char *name, const char *source, bool locked) {
+        PlanTree t = { .locked = locked };
+
+        if (grow(&p->trees, &p->trees_allocated, p->n_trees + 1, sizeof(PlanTree)) < 0 || strdup_to(&t.name, name) < 0 ||
+                        strdup_to(&t.source, source) < 0) {
+                free(t.name);
+                return -ENOMEM;
+        }
+
+        p->trees[p->n_trees++] = t;
+        return 0;
+}
+
+int plan_add_creation(Plan *p, const TrustedThing *thing, const char *link) {
+        PlanCreation c = { .thing = thing };
+
+        if (grow(&p->creations, &p->creations_allocated, p->n_creations + 1, sizeof(PlanCreation)) < 0 ||
+                        strdup_to(&c.link, link) < 0)
+                return -ENOMEM;
+
+        p->creations[p->n_creations++] = c;
+        return 0;
 }
 
 int plan_add_service(Plan *p, ServiceId id, const char *host_path, const char *guest_path) {
@@ -220,7 +257,8 @@ int plan_mounts(Plan *p) {
 }
 
 int plan_parts(Plan *p) {
-        static int (*const parts[])(Plan *p) = { plan_ssh, plan_desktop, plan_mounts, plan_links, plan_mcp, plan_claude };
+        static int (*const parts[])(Plan *p) = { plan_ssh, plan_desktop, plan_mounts, plan_guards, plan_links, plan_mcp,
+                plan_claude };
 
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 int r;

@@ -11,9 +11,12 @@
 #include "launch/launch.h"
 #include "launch/native-claude.h"
 #include "launch/shared-settings.h"
+#include "shared/guard-list.h"
 #include "shared/host-programs.h"
+#include "shared/host-trusted.h"
 #include "shared/launch-dir.h"
 #include "shared/subprocess.h"
+#include "shared/tree-scan.h"
 #include "shared/unit-name.h"
 
 typedef enum MountKind {
@@ -24,6 +27,7 @@ typedef enum MountKind {
 typedef enum MountFlags {
         MOUNT_READ_ONLY = 1 << 0,
         MOUNT_RELABEL = 1 << 1, /* SELinux: copies of ours, the work root and the profile; never the user's own dotfiles */
+        MOUNT_GUARD = 1 << 2,   /* over a host-trusted entry, or over a directory above one */
 } MountFlags;
 
 typedef struct Mount {
@@ -40,6 +44,19 @@ typedef struct PlanFile {
         char *data;
         size_t size;
 } PlanFile;
+
+/* A directory that the launch directory will hold, for a guard: a copy with links as links, or an empty one. */
+typedef struct PlanTree {
+        char *name;
+        char *source; /* NULL: empty */
+        bool locked;  /* git's mark of a worktree that prune leaves alone is added */
+} PlanTree;
+
+/* Something that a launch puts into the profile on the host, because a guard needs it there. */
+typedef struct PlanCreation {
+        const TrustedThing *thing;
+        char *link; /* what the link that it replaces names, or NULL */
+} PlanCreation;
 
 typedef struct PlanService {
         ServiceId id;
@@ -65,6 +82,16 @@ typedef struct Plan {
         size_t n_mounts, mounts_allocated;
         PlanFile *files;
         size_t n_files, files_allocated;
+        PlanTree *trees;
+        size_t n_trees, trees_allocated;
+        PlanCreation *creations;
+        size_t n_creations, creations_allocated;
+
+        TreeScan tree;       /* host-trusted names in the work root */
+        GuardList guards;
+        char **git_dirs;     /* all git directories that the guest can write, absolute */
+        char **trusted_paths; /* further places in the work root that the host obeys, absolute: git's configuration names them */
+
         PlanService *services;
         size_t n_services, services_allocated;
         HostPrograms programs; /* what the supervisor may start for them */
@@ -91,6 +118,8 @@ char *plan_resolve(const char *path);
 int plan_add_mount(Plan *p, MountKind kind, const char *source, const char *target, MountFlags flags, const char *why);
 int plan_add_file(Plan *p, const char *name, char *data, size_t size);
 int plan_add_copy(Plan *p, const char *name, char *data, size_t size, const char *target, const char *why);
+int plan_add_tree(Plan *p, const char *name, const char *source, bool locked);
+int plan_add_creation(Plan *p, const TrustedThing *thing, const char *link);
 int plan_add_service(Plan *p, ServiceId id, const char *host_path, const char *guest_path);
 
 bool plan_has_service(const Plan *p, ServiceKind kind);
@@ -109,6 +138,7 @@ int plan_desktop(Plan *p);    /* clipboard, browser */
 int plan_claude(Plan *p);     /* command, native binary, environment */
 int plan_mounts(Plan *p);     /* the mounts that every launch has */
 int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called by plan_claude() */
+int plan_guards(Plan *p);     /* what lies over host-trusted files: after plan_mounts() */
 int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
 int plan_mcp(Plan *p);        /* .mcp.json above the work root */
 

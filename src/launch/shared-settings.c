@@ -17,6 +17,7 @@
 #include "shared/json-text.h"
 
 #define SETTINGS_MAX (4 * MIB)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define PLACEHOLDER "{profile}"
 #define VM_LOOPBACK "169.254.1.2" /* where pasta maps the host's loopback to */
 
@@ -212,6 +213,25 @@ int shared_settings_make(const char *text, size_t n, const char *profile, Settin
                 return asprintf_to(ret_error, "HTTP hooks on more than %d ports of this machine", HOOK_PORTS_MAX) < 0 ? -ENOMEM : -EBADMSG;
 
         return r;
+}
+
+int settings_without_host_rules(const char *text, size_t n, char **ret, size_t *ret_n, char **ret_error) {
+        _cleanup_json_text_ JsonText json = { 0 };
+        _cleanup_json_edits_ JsonEdits edits = { 0 };
+        const JsonNode *deny;
+        int r;
+
+        if (n >= STRLEN(BYTE_ORDER_MARK) && memcmp(text, BYTE_ORDER_MARK, STRLEN(BYTE_ORDER_MARK)) == 0) {
+                text += STRLEN(BYTE_ORDER_MARK);
+                n -= STRLEN(BYTE_ORDER_MARK);
+        }
+
+        r = json_text_parse(text, n, &json, ret_error);
+        if (r < 0)
+                return r;
+        deny = json_member(&json, json_member(&json, json.root, "permissions"), "deny");
+        r = json_edit_filter(&edits, &json, deny, is_host_rule);
+        return r < 0 ? r : json_edits_apply(&edits, &json, ret, ret_n);
 }
 
 int shared_settings_load(const Settings *settings, const char *profile, SettingsPlace place, SharedSettings *ret) {

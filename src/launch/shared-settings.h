@@ -33,5 +33,9 @@ void shared_settings_clear(SharedSettings *s);
 /* The same of a text, pure; `*ret_error` as json_text_parse() has it, or a sentence of the same kind. */
 int shared_settings_make(const char *text, size_t n, const char *profile, SettingsPlace place, SharedSettings *ret, char **ret_error);
 
+/* A profile's own settings.json for a sandbox: byte for byte, but for those deny rules and a byte-order mark. The caller frees. 0,
+ * -ENOMEM, or -EBADMSG with a sentence. */
+int settings_without_host_rules(const char *text, size_t n, char **ret, size_t *ret_n, char **ret_error);
+
 /* Whether claude's arguments have --settings already. */
 bool shared_settings_are_overridden(char *const *args);
