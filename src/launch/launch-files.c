@@ -135,7 +135,8 @@ static int create(const Plan *p, const PlanCreation *c) {
         if (!thing->directory)
                 return replace_file_at(profile->fd, thing->name, 0600, text, strlen(text));
 
-        if (unlinkat(profile->fd, thing->name, 0) < 0 && errno != ENOENT)
+        /* A directory by now: its guard lies over that one as well. */
+        if (unlinkat(profile->fd, thing->name, 0) < 0 && errno != ENOENT && errno != EISDIR)
                 return -errno;
         return mkdirat(profile->fd, thing->name, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }

@@ -159,7 +159,7 @@ def _(t):
     record = t.tempdir() / "record"
     env = dict(ENV, CLAUDE_PROFILE_PODMAN_BIN=str(t.podman(record=record)))
     p = run(PROGRAM, "run", "--dry-run", PROFILE, "-p", "hello there", cwd=work, env=env)
-    for line in ("rw  %s " % work, "ro  /run/claude-sandbox/bin ", "  T_TOKEN\n", "claude-sandbox@%s.service" % PROFILE, "'hello there'"):
+    for line in ("rw    %s " % work, "ro    /run/claude-sandbox/bin ", "pin   %s/.git " % work, "copy  %s/.git/hooks " % work, "  T_TOKEN\n", "claude-sandbox@%s.service" % PROFILE, "'hello there'"):
         assert line in p.stdout, (line, p.stdout)
     assert "s3cret" not in p.stdout and not record.exists() and "\x1b" not in p.stdout
     plan = json.loads(run(PROGRAM, "run", "--dry-run", "--json", PROFILE, "--version", cwd=work, env=env).stdout)
