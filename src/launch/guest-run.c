@@ -48,6 +48,8 @@
 #define PASTA_GRACE_USEC (1 * USEC_PER_SEC) /* it ends with the container, too */
 #define EMPTY_USEC (5 * USEC_PER_SEC)
 
+#define FAULT_MAX (16 * KIB)
+
 typedef enum RunState {
         RUN_CREATING,  /* podman makes the container; its mounts are not checked yet */
         RUN_WAITING,   /* the go is given, the entry point has not seen it */
@@ -437,6 +439,18 @@ static int run_loop(Run *run) {
         return run->error;
 }
 
+/* What claude-sandbox-guards could not do: 1 if it said so. */
+static int say_fault(const GuestRunOptions *o) {
+        _cleanup_free_ char *text = NULL, *shown = NULL;
+
+        if (io_read_file_at(o->launch_fd, LAUNCH_FILE_FAULT, FAULT_MAX, &text, NULL) < 0)
+                return 0;
+
+        shown = str_escape(text);
+        (void) log_error(0, "%s The sandbox was not started.", shown ?: "A guard is missing.");
+        return 1;
+}
+
 int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
         Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF,
                 .pasta_fd = -EBADF };
@@ -448,7 +462,7 @@ int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
 
         r = run_loop(&run);
         if (r >= 0) {
-                if (!run.taken_over && !run.by_signal && run.status >= 125 && run.status <= 127)
+                if (!run.taken_over && !run.by_signal && run.status >= 125 && run.status <= 127 && say_fault(options) == 0)
                         podman_explain_failure(options, run.status);
                 *ret_status = run.status;
         }

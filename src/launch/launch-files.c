@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "basic/random.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "config.h"
 #include "launch/guest-program.h"
 #include "launch/launch-files.h"
 #include "shared/copy-tree.h"
@@ -22,6 +24,7 @@
 #include "shared/replace-file.h"
 
 #define GO_HIDDEN "guest/." LAUNCH_FILE_GO
+#define GUARDS_PROGRAM PKGLIBEXECDIR "/claude-sandbox-guards"
 #define GO_SHOWN "guest/" LAUNCH_FILE_GO
 
 /* Where the bridge is, as the guest sees it. */
@@ -48,6 +51,34 @@ static int write_tree(const PlanTree *t, int dir_fd) {
         return r == -EEXIST ? 0 : r;
 }
 
+/* See oci-hooks(5). */
+static int write_hook(const Plan *p, int dir_fd) {
+        struct json_object *o = json_object_new_object(), *hook = json_object_new_object(), *args = json_object_new_array(),
+                *when = json_object_new_object(), *stages = json_object_new_array();
+        const char *text;
+        int r;
+
+        (void) json_object_array_add(args, json_object_new_string("claude-sandbox-guards"));
+        (void) json_object_array_add(args, json_object_new_string(p->launch_path));
+        (void) json_object_object_add(hook, "path", json_object_new_string(GUARDS_PROGRAM));
+        (void) json_object_object_add(hook, "args", args);
+        (void) json_object_object_add(when, "always", json_object_new_boolean(true));
+        (void) json_object_array_add(stages, json_object_new_string("createContainer"));
+        (void) json_object_object_add(o, "version", json_object_new_string("1.0.0"));
+        (void) json_object_object_add(o, "hook", hook);
+        (void) json_object_object_add(o, "when", when);
+        (void) json_object_object_add(o, "stages", stages);
+
+        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+        r = text ? 0 : -ENOMEM;
+        if (r >= 0 && mkdirat(dir_fd, LAUNCH_FILE_HOOKS, 0700) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = io_write_new_at(dir_fd, LAUNCH_FILE_HOOKS "/guards.json", 0600, text, strlen(text));
+        (void) json_object_put(o);
+        return r;
+}
+
 static int write_guards(const Plan *p, int dir_fd) {
         int r;
 
@@ -62,6 +93,8 @@ static int write_guards(const Plan *p, int dir_fd) {
         }
 
         r = guard_list_write(dir_fd, &p->guards);
+        if (r >= 0)
+                r = write_hook(p, dir_fd);
         return r < 0 ? log_error(r, "Cannot write %s/" LAUNCH_FILE_GUARDS, p->launch_path) : 0;
 }
 

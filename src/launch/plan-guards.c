@@ -56,8 +56,6 @@ static int check_name(const char *path) {
 }
 
 static int add_guard(Plan *p, const Guard *g, const char *why) {
-        const bool own = !streq(g->source, g->path);
-        MountFlags flags = MOUNT_GUARD;
         int r;
 
         r = check_name(g->path);
@@ -67,11 +65,7 @@ static int add_guard(Plan *p, const Guard *g, const char *why) {
                 return log_error(-E2BIG, "There are more than %d files and directories to guard in %s: too many git directories. "
                                 "Start in a directory below.", GUARDS_MAX, p->work_root);
 
-        if (g->read_only)
-                flags |= MOUNT_READ_ONLY;
-        if (own)
-                flags |= MOUNT_RELABEL;
-        r = plan_add_mount(p, MOUNT_BIND, g->source, g->target, flags, why);
+        r = plan_add_mount(p, MOUNT_BIND, g->source, g->target, MOUNT_GUARD | (g->read_only ? MOUNT_READ_ONLY : 0), why);
         if (r >= 0)
                 r = guard_list_add(&p->guards, g);
         return r < 0 ? log_oom() : 0;
@@ -124,11 +118,12 @@ static int guard(Plan *p, const GuardPlace *place, const char *name, const char 
                         why);
 }
 
-/* A name in the launch directory that no other guard has, and its path. */
+/* A name in the launch directory that no other guard has, and its path. In the part that the guest sees, read-only, as a whole: podman
+ * gives only what it mounts itself the label that SELinux wants. */
 static int own_name(const Plan *p, char **ret_name, char **ret_path) {
         int r;
 
-        r = asprintf_to(ret_name, "guard-%zu", p->guards.n);
+        r = asprintf_to(ret_name, "guest/guard-%zu", p->guards.n);
         if (r >= 0) {
                 *ret_path = path_join(p->launch_path, *ret_name);
                 r = *ret_path ? 0 : -ENOMEM;

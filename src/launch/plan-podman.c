@@ -105,6 +105,8 @@ static int add_identity(const Plan *p, char ***argv) {
                 r = strv_addf(argv, "--pidfile=%s/pid", p->launch_path);
         if (r >= 0)
                 r = strv_addf(argv, "--conmon-pidfile=%s/conmon.pid", p->launch_path);
+        if (r >= 0)
+                r = strv_addf(argv, "--hooks-dir=%s/" LAUNCH_FILE_HOOKS, p->launch_path);
 
         return r;
 }
@@ -113,6 +115,9 @@ static int add_mounts(const Plan *p, char ***argv) {
         for (size_t i = 0; i < p->n_mounts; i++) {
                 char *value;
                 int r;
+
+                if (p->mounts[i].flags & MOUNT_GUARD)
+                        continue;
 
                 r = mount_to_argument(&p->mounts[i], &value);
                 if (r >= 0)

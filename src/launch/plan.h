@@ -27,7 +27,7 @@ typedef enum MountKind {
 typedef enum MountFlags {
         MOUNT_READ_ONLY = 1 << 0,
         MOUNT_RELABEL = 1 << 1, /* SELinux: copies of ours, the work root and the profile; never the user's own dotfiles */
-        MOUNT_GUARD = 1 << 2,   /* over a host-trusted entry, or over a directory above one */
+        MOUNT_GUARD = 1 << 2,   /* over a host-trusted entry, or over a directory above one: not podman makes it (src/guards) */
 } MountFlags;
 
 typedef struct Mount {

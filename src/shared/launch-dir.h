@@ -9,7 +9,9 @@
  *   directory     where the launch was started
  *   cleanup.json  how to remove the launch's container, for the supervisor
  *   programs.json which programs of the host it may start for the guest, likewise
- *   guards.json   the mounts that guard host-trusted files, likewise (guard-list.h)
+ *   hooks/        makes the container's runtime start claude-sandbox-guards
+ *   fault         what that could not do, a sentence
+ *   guards.json   the mounts that guard host-trusted files (guard-list.h), for that and for the supervisor
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
 
@@ -21,6 +23,8 @@
 #define LAUNCH_FILE_DIRECTORY "directory"
 #define LAUNCH_FILE_CLEANUP "cleanup.json"
 #define LAUNCH_FILE_GUARDS "guards.json"
+#define LAUNCH_FILE_HOOKS "hooks"
+#define LAUNCH_FILE_FAULT "fault"
 #define LAUNCH_FILE_PROGRAMS "programs.json"
 
 /* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */

@@ -334,6 +334,36 @@ def _(t):
     assert_no_traces(PROFILE)
 
 
+@test("a guarded entry that is something else by the time the container is made, and guards that were not mounted, end the launch")
+def _(t):
+    profile = t.profile(PROFILE)
+    root, out = t.repository(), t.tempdir()
+    config = root / ".git/config"
+    before = tree(out)
+    name = re.escape(str(root / ".git"))
+    replaced = r"%s has just been replaced by something else[^\n]*\. The sandbox was not started\."
+    cases = [
+        ("os.rename(%r, %r)" % (str(config), str(config) + ".away"), replaced % (name + "/config")),
+        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(config), str(config) + ".away", str(out / "x"), config), replaced % (name + "/config")),
+        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(root / ".git"), str(root / "away"), str(out), root / ".git"), replaced % name),
+        ("import shutil; shutil.rmtree(%r); open(%r, 'w')" % (str(root / ".git/hooks"), str(root / ".git/hooks")), replaced % (name + "/hooks")),
+        ("args = [a for a in args if not a.startswith('--hooks-dir=')]",
+         r"The mount at [^\n]* is not as planned: nothing is mounted there\. The sandbox was not started\."),
+    ]
+    (profile / "settings.json").write_text("{}\n")
+    for change, says in cases:
+        podman = t.podman(change)
+        run("cp", "-a", root, str(root) + ".kept")
+        p = shell(PROFILE, "touch", str(root / "ran"), cwd=root, env={"CLAUDE_PROFILE_PODMAN_BIN": str(podman)}, check=False)
+        assert p.returncode != 0 and not (root / "ran").exists(), (change, p)
+        assert re.search(says, p.stderr), (change, p)
+        # No mount point was made where the link leads.
+        assert tree(out) == before, change
+        shutil.rmtree(root)
+        os.rename(str(root) + ".kept", root)
+    assert_no_traces(PROFILE)
+
+
 @test("a podman that takes its time, and one that never gets as far: the guest does not run, a signal ends it")
 def _(t):
     for change in ("import signal\nwhile True:\n    signal.pause()", EDIT + "i = find('/home/appuser/.ssh'); del args[i - 1:i + 1]"):

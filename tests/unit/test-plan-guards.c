@@ -278,7 +278,7 @@ static const PlanFile *copy_of_settings(const Plan *p) {
         for (size_t i = 0; i < p->guards.n; i++)
                 if (str_has_suffix(p->guards.guards[i].target, "/settings.json"))
                         for (size_t k = 0; k < p->n_files; k++)
-                                if (streq(p->files[k].name, path_last(p->guards.guards[i].source)))
+                                if (streq(path_last(p->files[k].name), path_last(p->guards.guards[i].source)))
                                         return &p->files[k];
 
         fail();
