@@ -115,8 +115,9 @@ static void tell(int launch_fd, int error, const char *why) {
                 (void) log_error(0, "%s", why);
         else
                 (void) log_error(error, "Cannot mount the guards");
+        /* The container's root owns it, and the launcher is to read it; the directory is the user's alone. */
         if (why && launch_fd >= 0)
-                (void) io_write_new_at(launch_fd, LAUNCH_FILE_FAULT, 0600, why, strlen(why));
+                (void) io_write_new_at(launch_fd, LAUNCH_FILE_FAULT, 0644, why, strlen(why));
 }
 
 int main(int argc, char *argv[]) {

@@ -344,8 +344,8 @@ def _(t):
     replaced = r"%s has just been replaced by something else[^\n]*\. The sandbox was not started\."
     cases = [
         ("os.rename(%r, %r)" % (str(config), str(config) + ".away"), replaced % (name + "/config")),
-        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(config), str(config) + ".away", str(out / "x"), config), replaced % (name + "/config")),
-        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(root / ".git"), str(root / "away"), str(out), root / ".git"), replaced % name),
+        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(config), str(config) + ".away", str(out / "x"), str(config)), replaced % (name + "/config")),
+        ("os.rename(%r, %r); os.symlink(%r, %r)" % (str(root / ".git"), str(root / "away"), str(out), str(root / ".git")), replaced % name),
         ("import shutil; shutil.rmtree(%r); open(%r, 'w')" % (str(root / ".git/hooks"), str(root / ".git/hooks")), replaced % (name + "/hooks")),
         ("args = [a for a in args if not a.startswith('--hooks-dir=')]",
          r"The mount at [^\n]* is not as planned: nothing is mounted there\. The sandbox was not started\."),
