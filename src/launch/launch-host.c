@@ -18,6 +18,7 @@
 #include "launch/launch.h"
 #include "launch/profile-links.h"
 #include "launch/shared-settings.h"
+#include "launch/trust-report.h"
 #include "shared/env-file.h"
 #include "shared/lock.h"
 #include "shared/mkdir.h"
@@ -290,6 +291,7 @@ int launch_host(const LaunchRequest *request) {
         if (r < 0)
                 return r;
 
+        trust_report_left(request);
         if (!request->shell) {
                 check_statusline(request);
                 check_directory(request);

@@ -4,10 +4,11 @@
  *
  *   the scope is asked for      this process becomes part of it, the supervisor is started with it
  *   the plan                    while the manager works (plan.c)
- *   the launch directory        its lock is this launch's sign of life
+ *   the launch directory        its lock is this launch's sign of life; the report's state before is kept in it
  *   the line to the supervisor  from here on somebody clears away whatever happens to this process
  *   the socket                  its bridge comes with the first connection
  *   podman                      guest-run.c, until the guest has ended
+ *   the report                  what of the host-trusted things is not as it was (trust-report.c)
  *
  * Every step undoes itself when a later one fails: the launch directory is removed here, the scope ends with this process, and
  * socket and bridge end with the scope. */
@@ -29,6 +30,7 @@
 #include "launch/launch-files.h"
 #include "launch/launch-units.h"
 #include "launch/terminal.h"
+#include "launch/trust-report.h"
 #include "shared/lock.h"
 #include "shared/rm-rf.h"
 
@@ -211,6 +213,8 @@ static int prepare(Launch *l) {
         if (r >= 0)
                 r = launch_files_write(l->plan, l->dir_fd, &l->podman);
         if (r >= 0)
+                r = trust_report_begin(l->plan, l->dir_fd);
+        if (r >= 0)
                 r = start_bridge(l);
         if (r < 0)
                 return r;
@@ -228,6 +232,7 @@ static void launch_end(Launch *l, int status) {
         if (l->dir_fd >= 0 && !l->left) {
                 int r;
 
+                trust_report_end(l->plan, l->dir_fd);
                 r = rm_rf_at(l->base_fd, path_last(l->plan->launch_path));
                 if (r < 0)
                         (void) log_error(r, "Cannot remove %s", l->plan->launch_path);
@@ -260,6 +265,7 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
         if (r < 0)
                 return r;
 
+        trust_report_left(request);
         terminal_save(&terminal);
         r = prepare(&l);
         if (r == -EINTR) {

@@ -10,6 +10,7 @@
 typedef struct Parser {
         const char *text;
         size_t n, at;
+        size_t nodes;
         const char *error; /* static */
 } Parser;
 
@@ -166,6 +167,21 @@ static void adopt(JsonNode *parent, JsonNode *child) {
         parent->last = child;
 }
 
+static int new_node(Parser *p, JsonNode **ret) {
+        JsonNode *node;
+
+        if (p->nodes >= JSON_NODES_MAX)
+                return fail(p, "too many values");
+        node = new0(JsonNode, 1);
+        if (!node)
+                return -ENOMEM;
+
+        p->nodes++;
+        node->start = p->at;
+        *ret = node;
+        return 0;
+}
+
 static int parse_value(Parser *p, unsigned depth, JsonNode **ret);
 
 static int parse_key(Parser *p, JsonNode **ret) {
@@ -174,11 +190,9 @@ static int parse_key(Parser *p, JsonNode **ret) {
 
         if (!next_is(p, '"'))
                 return fail(p, "a name in double quotes is missing");
-        key = new0(JsonNode, 1);
-        if (!key)
-                return -ENOMEM;
-        key->start = p->at;
-        r = parse_string(p, key);
+        r = new_node(p, &key);
+        if (r >= 0)
+                r = parse_string(p, key);
         if (r < 0)
                 return r;
         key->end = p->at;
@@ -235,11 +249,10 @@ static int parse_value(Parser *p, unsigned depth, JsonNode **ret) {
         int r;
 
         skip_blank(p);
-        node = new0(JsonNode, 1);
-        if (!node)
-                return -ENOMEM;
+        r = new_node(p, &node);
+        if (r < 0)
+                return r;
 
-        node->start = p->at;
         if (next_is(p, '{') || next_is(p, '['))
                 r = parse_container(p, depth, node);
         else if (next_is(p, '"'))

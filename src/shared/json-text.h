@@ -31,6 +31,7 @@ typedef struct JsonText {
 } JsonText;
 
 #define JSON_DEPTH_MAX 64
+#define JSON_NODES_MAX 500000 /* names count, too */
 
 /* Returns 0, -ENOMEM, or -EBADMSG with "line L, column C: what is wrong there" in `*ret_error` (the caller's). */
 int json_text_parse(const char *text, size_t n, JsonText *ret, char **ret_error);

@@ -12,6 +12,7 @@
  *   hooks/        makes the container's runtime start claude-sandbox-guards
  *   fault         what that could not do, a sentence
  *   guards.json   the mounts that guard host-trusted files (guard-list.h), for that and for the supervisor
+ *   trust-scope.json, trust-before  the state of what the host trusts before the guest started (trust-snapshot.h), likewise
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
 
@@ -26,6 +27,8 @@
 #define LAUNCH_FILE_HOOKS "hooks"
 #define LAUNCH_FILE_FAULT "fault"
 #define LAUNCH_FILE_PROGRAMS "programs.json"
+#define LAUNCH_FILE_TRUST_SCOPE "trust-scope.json"
+#define LAUNCH_FILE_TRUST_BEFORE "trust-before"
 
 /* Splits "<profile>-<id>". Returns 0, -EINVAL or -ENOMEM; `*ret_profile` is the caller's, `*ret_id` points into `name`. */
 int launch_dir_parse_name(const char *name, char **ret_profile, const char **ret_id);

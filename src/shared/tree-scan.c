@@ -29,14 +29,26 @@ typedef struct Scan {
         char *buffer;
 } Scan;
 
-static int queue_push(Queue *q, char *path) {
+static int queue_push(Scan *s, char *path) {
+        Queue *q = &s->queue;
+
         if (!path || grow(&q->paths, &q->allocated, q->n + 1, sizeof(char *)) < 0) {
                 free(path);
                 return -ENOMEM;
         }
 
+        s->result->path_bytes += strlen(path) + 1;
+        if (s->result->path_bytes > TREE_PATHS_MAX)
+                s->result->cut = true;
         q->paths[q->n++] = path;
         return 0;
+}
+
+static char *queue_pop(Scan *s) {
+        char *path = TAKE_PTR(s->queue.paths[s->queue.first++]);
+
+        s->result->path_bytes -= strlen(path) + 1;
+        return path;
 }
 
 static char *below(const char *path, const char *name) {
@@ -54,6 +66,7 @@ static int add_finding(TreeScan *s, TreeFindingKind kind, unsigned char type, ch
                 return -ENOMEM;
         }
 
+        s->path_bytes += strlen(path) + 1;
         s->found[s->n++] = (TreeFinding) { .kind = kind, .type = type, .path = path };
         return 0;
 }
@@ -95,7 +108,15 @@ static int scan_entry(Scan *s, int dir_fd, const char *path, const struct dirent
         if (type != DT_DIR || streq(name, ".git"))
                 return 0;
 
-        return queue_push(&s->queue, below(path, name));
+        return queue_push(s, below(path, name));
+}
+
+static size_t components(const char *path) {
+        size_t n = 1;
+
+        for (; *path; path++)
+                n += *path == '/';
+        return n;
 }
 
 static int open_directory(int root_fd, const char *path) {
@@ -115,9 +136,12 @@ static int scan_directory(Scan *s, const char *path) {
         ssize_t n;
         int r;
 
+        s->result->lookups += components(path);
         fd = open_directory(s->root_fd, path);
-        if (fd == -ENAMETOOLONG)
+        if (fd == -ENAMETOOLONG || s->result->lookups > TREE_LOOKUPS_MAX)
                 s->result->cut = true;
+        if (fd == -EACCES)
+                return add_finding(s->result, TREE_CLOSED, DT_DIR, strdup(path));
         if (fd < 0)
                 return fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE ? fd : 0;
 
@@ -131,10 +155,10 @@ static int scan_directory(Scan *s, const char *path) {
                         bare |= bare_bit(e->d_name);
                         p += e->d_reclen;
                 }
-                if (s->result->entries >= TREE_ENTRIES_MAX) {
+                if (s->result->entries >= TREE_ENTRIES_MAX)
                         s->result->cut = true;
+                if (s->result->cut)
                         break;
-                }
         }
 
         return bare == 7 ? add_finding(s->result, TREE_BARE, DT_DIR, strdup(path)) : 0;
@@ -146,16 +170,15 @@ int tree_scan(int root_fd, TreeScan *ret) {
         int r;
 
         s.buffer = malloc(BUFFER_SIZE);
-        r = s.buffer ? queue_push(&s.queue, strdup("")) : -ENOMEM;
+        r = s.buffer ? queue_push(&s, strdup("")) : -ENOMEM;
 
-        for (; r >= 0 && s.queue.first < s.queue.n; s.queue.first++) {
-                if (!result.cut)
-                        r = scan_directory(&s, s.queue.paths[s.queue.first]);
-                free(TAKE_PTR(s.queue.paths[s.queue.first]));
+        while (s.queue.first < s.queue.n) {
+                _cleanup_free_ char *path = queue_pop(&s);
+
+                if (r >= 0 && !result.cut)
+                        r = scan_directory(&s, path);
         }
 
-        for (; s.queue.first < s.queue.n; s.queue.first++)
-                free(s.queue.paths[s.queue.first]);
         free(s.queue.paths);
         free(s.buffer);
         if (r < 0)

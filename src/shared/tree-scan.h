@@ -9,27 +9,30 @@
 
 #define TREE_ENTRIES_MAX ((size_t) 1000000)
 #define TREE_FOUND_MAX ((size_t) 20000)
+#define TREE_PATHS_MAX (64 * MIB)              /* bytes of paths, found or still to be read */
+#define TREE_LOOKUPS_MAX ((size_t) 4000000)    /* components of the paths of all directories that are opened */
 
 typedef enum TreeFindingKind {
         TREE_NAMED, /* an entry with a name of a TRUST_TREE thing's first component */
         TREE_BARE,  /* a directory that git takes for a repository without `.git`: it has HEAD, objects and refs */
+        TREE_CLOSED, /* a directory that this user cannot read */
 } TreeFindingKind;
 
 typedef struct TreeFinding {
         TreeFindingKind kind;
         unsigned char type; /* as in readdir(3): DT_REG, DT_DIR, DT_LNK… */
-        char *path;         /* relative to the root; "" is the root itself (TREE_BARE only) */
+        char *path;         /* relative to the root; "" is the root itself (not TREE_NAMED) */
 } TreeFinding;
 
 typedef struct TreeScan {
         TreeFinding *found; /* in the order of their depth */
         size_t n, allocated;
         size_t entries;     /* looked at */
+        size_t lookups, path_bytes; /* spent, of what is bounded */
         bool cut;           /* a bound was reached: deeper directories were not looked at */
 } TreeScan;
 
-/* Directories named `.git` are found, and not entered. Directories that cannot be read are passed over. Returns 0 or negative
- * errno. */
+/* Directories named `.git` are found, and not entered. Returns 0 or negative errno. */
 int tree_scan(int root_fd, TreeScan *ret);
 void tree_scan_clear(TreeScan *s);
 #define _cleanup_tree_scan_ _cleanup_(tree_scan_clear)

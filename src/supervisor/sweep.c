@@ -19,6 +19,7 @@
 #include "shared/profile.h"
 #include "shared/rm-rf.h"
 #include "shared/settings.h"
+#include "shared/trust-session.h"
 #include "shared/unit-name.h"
 #include "supervisor/sweep.h"
 
@@ -71,6 +72,15 @@ static int default_access(const Dirs *dirs, const char *profile, PodmanAccess *r
         return r;
 }
 
+/* The guest has ended, and there is nobody else who could look at what it changed. */
+static void report(const Dirs *dirs, const char *profile, const char *id, int fd) {
+        int r;
+
+        r = trust_session_leave(&(TrustSession) { .dirs = dirs, .profile = profile, .id = id, .dir_fd = fd });
+        if (r < 0)
+                (void) log_error(r, "Cannot report what launch %s changed of what the host trusts", id);
+}
+
 int sweep_launch(const Dirs *dirs, const char *name) {
         _cleanup_podman_access_ PodmanAccess podman = { 0 };
         _cleanup_close_ int base_fd = -EBADF, fd = -EBADF;
@@ -98,6 +108,7 @@ int sweep_launch(const Dirs *dirs, const char *name) {
                         r = podman_remove_launch(&podman, profile, id);
                 if (r < 0 && r != -ENOENT)
                         (void) log_error(r, "Cannot remove the container of launch %s", id);
+                report(dirs, profile, id, fd);
         }
 
         r = rm_rf_at(base_fd, name);
