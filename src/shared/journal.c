@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
@@ -63,15 +64,18 @@ int journal_format(const JournalEntry *e, char **ret, size_t *ret_n) {
 
 int journal_send(const JournalEntry *e) {
         static const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
-        static int fd = -EBADF; /* kept: a program's only one */
+        static int fd = -EBADF; /* kept: a process's only one */
+        static pid_t owner;
         _cleanup_free_ char *text = NULL;
         size_t n;
         int r;
 
-        if (fd < 0) {
+        /* A child may have closed what it inherited, and given the number to something else. */
+        if (fd < 0 || owner != getpid()) {
                 fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
                 if (fd < 0)
                         return -errno;
+                owner = getpid();
         }
 
         r = journal_format(e, &text, &n);

@@ -20,7 +20,7 @@
 
 static int open_beneath(int root_fd, const char *path, uint64_t flags) {
         const struct open_how how = {
-                .flags = flags | O_CLOEXEC | O_NOFOLLOW,
+                .flags = flags | O_CLOEXEC,
                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
         };
         int fd;
