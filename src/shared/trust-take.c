@@ -18,12 +18,11 @@
 #include "shared/trust-look.h"
 
 #define WORKTREES "worktrees/…"
+#define CONFIG ".claude.json"
+#define LEGACY_CONFIG ".config.json" /* claude takes it instead where it is there */
 #define CONFIG_FILE_MAX (32 * MIB)
 
 static const char *const worktree_files[] = { "gitdir", "commondir", "config.worktree" };
-
-/* By which a launch's configuration of claude is known; the first wins over the second where it is there. */
-static const char *const config_files[] = { ".config.json", ".claude.json" };
 
 static char *below(const char *path, const char *name) {
         return *path ? path_join(path, name) : strdup(name);
@@ -120,29 +119,23 @@ static int look_at_work(TrustLook *l, bool reported) {
         return r;
 }
 
-static int look_at_config(TrustLook *l) {
-        int r = 0;
+static int look_at_config_file(TrustLook *l, const char *name, bool legacy) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        size_t n = 0;
+        int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(config_files) && r >= 0; i++) {
-                _cleanup_free_ char *text = NULL;
-                _cleanup_close_ int fd = -EBADF;
-                size_t n = 0;
+        fd = trust_look_open(l, TRUST_ROOT_PROFILE, name, false);
+        r = fd < 0 ? fd : io_read_all(fd, CONFIG_FILE_MAX, &text, &n);
+        if (r == -ENOENT || r == -ENOMEM)
+                return r == -ENOENT ? 0 : r;
+        if (r < 0) /* a link, a FIFO, too large: as other things */
+                return trust_look_at(l, TRUST_ROOT_PROFILE, name, trust_extra(TRUST_EXTRA_CONFIG));
 
-                fd = trust_look_open(l, TRUST_ROOT_PROFILE, config_files[i], false);
-                if (fd == -ENOENT)
-                        continue;
-                r = fd < 0 ? fd : io_read_all(fd, CONFIG_FILE_MAX, &text, &n);
-                if (r == -ENOMEM)
-                        return r;
-                /* As the other kinds of things it could be: a link, a FIFO. */
-                r = r < 0 ? trust_look_at(l, TRUST_ROOT_PROFILE, config_files[i], trust_extra(TRUST_EXTRA_CONFIG)) :
-                            trust_config_facts(text, n, config_files[i], l->scope, l->snapshot);
-                if (r >= 0 && i == 0)
-                        r = trust_snapshot_add(l->snapshot, &(TrustItem) { .root = TRUST_ROOT_PROFILE, .type = TRUST_ITEM_FACT,
-                                        .thing = trust_extra(TRUST_EXTRA_CONFIG), .path = strdup(".config.json: in place of .claude.json") });
-        }
-
-        return r;
+        if (legacy) /* that it is there matters */
+                r = trust_snapshot_add(l->snapshot, &(TrustItem) { .root = TRUST_ROOT_PROFILE, .type = TRUST_ITEM_FACT,
+                                .thing = trust_extra(TRUST_EXTRA_CONFIG), .path = strdup(LEGACY_CONFIG ": in place of " CONFIG) });
+        return r < 0 ? r : trust_config_facts(text, n, name, l->scope, l->snapshot);
 }
 
 static int look_at_repository(TrustLook *l, const char *path, bool bare, bool reported) {
@@ -212,7 +205,9 @@ static int look_at_tree(TrustLook *l, const TreeScan *tree, bool reported) {
 static int look_at_all(TrustLook *l, const TreeScan *tree) {
         int r;
 
-        r = look_at_config(l);
+        r = look_at_config_file(l, CONFIG, false);
+        if (r >= 0)
+                r = look_at_config_file(l, LEGACY_CONFIG, true);
         STRV_FOREACH(path, l->scope->hook_dirs)
                 if (r >= 0)
                         r = look_at_named(l, *path, trust_extra(TRUST_EXTRA_HOOK_DIR));
