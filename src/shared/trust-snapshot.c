@@ -114,6 +114,7 @@ static void fold(TrustItem *kept, const TrustItem *other) {
         sha256_add(&sum, kept->digest, SHA256_SIZE);
         sha256_add(&sum, other->digest, SHA256_SIZE);
         sha256_finish(&sum, kept->digest);
+        kept->hashed = true;
 }
 
 void trust_snapshot_sort(TrustSnapshot *s) {
