@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "basic/alloc.h"
+#include "basic/clock.h"
 #include "basic/log.h"
-#include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/trust-report.h"
@@ -31,20 +31,24 @@ static int make_scope(const Plan *p, TrustScope *ret) {
 int trust_report_begin(const Plan *p, int dir_fd) {
         const TrustSession session = session_of(p, dir_fd);
         _cleanup_trust_scope_ TrustScope scope = { 0 };
+        const uint64_t begin_usec = now_usec();
         int r;
 
         r = make_scope(p, &scope);
         if (r >= 0)
                 r = trust_session_begin(&session, &scope, NULL);
+        log_debug("launch %s: the report took %llu us to begin", p->id, (unsigned long long) (now_usec() - begin_usec));
         return r < 0 ? log_error(r, "Cannot take down the state of what the host trusts, for the report at the end") : 0;
 }
 
 void trust_report_end(const Plan *p, int dir_fd) {
         const TrustSession session = session_of(p, dir_fd);
         _cleanup_trust_changes_ TrustChanges changes = { 0 };
+        const uint64_t begin_usec = now_usec();
         int r;
 
         r = trust_session_compare(&session, &changes);
+        log_debug("launch %s: the report took %llu us to end", p->id, (unsigned long long) (now_usec() - begin_usec));
         if (r == -ENOENT)
                 return; /* it never began */
         if (r < 0)
