@@ -22,10 +22,11 @@ static TrustSession session_of(const Plan *p, int dir_fd) {
 static int make_scope(const Plan *p, TrustScope *ret) {
         if (strdup_to(&ret->profile, p->request->profile->path) < 0 || strdup_to(&ret->work_root, p->work_root) < 0 ||
                         strdup_to(&ret->directory, p->directory) < 0 ||
+                        strv_extend(&ret->git_dirs, p->git_dirs) < 0 || strv_extend(&ret->trusted_paths, p->trusted_paths) < 0 ||
                         strv_extend(&ret->report_paths, p->request->settings->report_paths) < 0)
                 return -ENOMEM;
 
-        return p->git_common ? strv_add(&ret->git_dirs, p->git_common) : 0;
+        return 0;
 }
 
 int trust_report_begin(const Plan *p, int dir_fd) {
@@ -36,7 +37,7 @@ int trust_report_begin(const Plan *p, int dir_fd) {
 
         r = make_scope(p, &scope);
         if (r >= 0)
-                r = trust_session_begin(&session, &scope, NULL);
+                r = trust_session_begin(&session, &scope, &p->tree);
         log_debug("launch %s: the report took %llu us to begin", p->id, (unsigned long long) (now_usec() - begin_usec));
         return r < 0 ? log_error(r, "Cannot take down the state of what the host trusts, for the report at the end") : 0;
 }

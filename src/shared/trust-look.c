@@ -50,11 +50,12 @@ int trust_look_begin(TrustLook *l) {
                 return -ENOMEM;
 
         for (unsigned i = 0; i < n; i++) {
-                const char *path = trust_scope_root(l->scope, i);
+                const char *path = trust_scope_root(l->scope, i), *below;
+                unsigned root = i;
                 int fd = -EBADF;
 
-                /* A git directory below the work root is no root. */
-                if (i < TRUST_ROOT_OUTSIDE || !path_is_within(path, l->scope->work_root))
+                /* A git directory below another root is none of its own. */
+                if (i < TRUST_ROOT_OUTSIDE || (trust_scope_locate(l->scope, path, &root, &below) && root == i))
                         fd = open_root(path, i != TRUST_ROOT_PROFILE);
                 if (fd < 0 && i < TRUST_ROOT_OUTSIDE)
                         return fd;

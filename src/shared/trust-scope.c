@@ -18,7 +18,7 @@ void trust_scope_clear(TrustScope *s) {
         free(s->work_root);
         free(s->directory);
         strv_free(s->git_dirs);
-        strv_free(s->hook_dirs);
+        strv_free(s->trusted_paths);
         strv_free(s->report_paths);
         *s = (TrustScope) { 0 };
 }
@@ -63,7 +63,7 @@ int trust_scope_write(int dir_fd, const TrustScope *s) {
         if (r >= 0)
                 r = add_list(o, "git-directories", s->git_dirs);
         if (r >= 0)
-                r = add_list(o, "hook-directories", s->hook_dirs);
+                r = add_list(o, "trusted-paths", s->trusted_paths);
         if (r >= 0)
                 r = add_list(o, "report-paths", s->report_paths);
         if (r >= 0) {
@@ -126,7 +126,7 @@ int trust_scope_read(int dir_fd, TrustScope *ret) {
         if (r >= 0)
                 r = get_list(o, "git-directories", true, &s.git_dirs);
         if (r >= 0)
-                r = get_list(o, "hook-directories", true, &s.hook_dirs);
+                r = get_list(o, "trusted-paths", true, &s.trusted_paths);
         if (r >= 0)
                 r = get_list(o, "report-paths", false, &s.report_paths);
         (void) json_object_put(o);

@@ -34,7 +34,7 @@ typedef enum TrustItemType {
 /* Things that stand in no row of `trusted_things`: numbered behind its rows. */
 typedef enum TrustExtra {
         TRUST_EXTRA_REPORT_PATH,
-        TRUST_EXTRA_HOOK_DIR,
+        TRUST_EXTRA_NAMED,    /* by git's configuration */
         TRUST_EXTRA_BARE,
         TRUST_EXTRA_CLOSED,
         TRUST_EXTRA_CONFIG,   /* claude's configuration as a whole */

@@ -208,9 +208,9 @@ static int look_at_all(TrustLook *l, const TreeScan *tree) {
         r = look_at_config_file(l, CONFIG, false);
         if (r >= 0)
                 r = look_at_config_file(l, LEGACY_CONFIG, true);
-        STRV_FOREACH(path, l->scope->hook_dirs)
+        STRV_FOREACH(path, l->scope->trusted_paths)
                 if (r >= 0)
-                        r = look_at_named(l, *path, trust_extra(TRUST_EXTRA_HOOK_DIR));
+                        r = look_at_named(l, *path, trust_extra(TRUST_EXTRA_NAMED));
         for (unsigned reported = 0; reported < 2 && r >= 0; reported++) {
                 r = look_at_place(l, TRUST_PROFILE, reported, TRUST_ROOT_PROFILE, "");
                 if (r >= 0)

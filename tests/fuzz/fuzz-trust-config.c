@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 PROPERTY(none.items[i].verb == TRUST_UNSEEN);
 
         planted = plant(text, size);
-        if (!planted || strstr(text, "planted"))
+        if (!planted || memmem(text, size, "planted", strlen("planted")))
                 return 0;
         facts(planted, strlen(planted), &after);
         PROPERTY(trust_changes_find(&scope, &before, &after, &one) == 0);

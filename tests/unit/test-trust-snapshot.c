@@ -141,7 +141,7 @@ static void test_files(void **state) {
         assert_string_equal(read.directory, scope.directory);
         for (size_t i = 0; i <= strv_length(scope.git_dirs); i++)
                 assert_true(scope.git_dirs[i] ? streq(read.git_dirs[i], scope.git_dirs[i]) : !read.git_dirs[i]);
-        assert_string_equal(read.hook_dirs[0], scope.hook_dirs[0]);
+        assert_string_equal(read.trusted_paths[0], scope.trusted_paths[0]);
         assert_int_equal(strv_length(read.report_paths), strv_length(scope.report_paths));
 
         assert_int_equal(trust_snapshot_read(fd, &again), 0);
@@ -160,10 +160,10 @@ static void test_files(void **state) {
 static void test_scope_refusals(void **state) {
         static const char *const rows[] = {
                 "", "[]", "{}", "{\"profile\":\"/p\"}",
-                "{\"profile\":\"/p\",\"work-root\":\"w\",\"directory\":\"/w\",\"git-directories\":[],\"hook-directories\":[],\"report-paths\":[]}",
-                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w/../x\",\"git-directories\":[],\"hook-directories\":[],\"report-paths\":[]}",
-                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w\",\"git-directories\":[\"x\"],\"hook-directories\":[],\"report-paths\":[]}",
-                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w\",\"git-directories\":[],\"hook-directories\":[],\"report-paths\":[1]}",
+                "{\"profile\":\"/p\",\"work-root\":\"w\",\"directory\":\"/w\",\"git-directories\":[],\"trusted-paths\":[],\"report-paths\":[]}",
+                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w/../x\",\"git-directories\":[],\"trusted-paths\":[],\"report-paths\":[]}",
+                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w\",\"git-directories\":[\"x\"],\"trusted-paths\":[],\"report-paths\":[]}",
+                "{\"profile\":\"/p\",\"work-root\":\"/w\",\"directory\":\"/w\",\"git-directories\":[],\"trusted-paths\":[],\"report-paths\":[1]}",
         };
 
         scratch_mkdir("launch");

@@ -45,7 +45,7 @@ __attribute__((unused)) static TrustScope stage_scope(void) {
         assert_true(s.profile && s.work_root && s.directory);
         assert_int_equal(strv_add(&s.git_dirs, in_scratch("work/.git")), 0);
         assert_int_equal(strv_add(&s.git_dirs, in_scratch("common")), 0);
-        assert_int_equal(strv_add(&s.hook_dirs, in_scratch("work/tools/hooks")), 0);
+        assert_int_equal(strv_add(&s.trusted_paths, in_scratch("work/tools/hooks")), 0);
         assert_int_equal(strv_add(&s.report_paths, "deploy.sh"), 0);
         assert_int_equal(strv_add(&s.report_paths, in_scratch("work/ops")), 0);
         assert_int_equal(strv_add(&s.report_paths, "/etc/passwd"), 0);
