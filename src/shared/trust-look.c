@@ -221,11 +221,19 @@ typedef struct Directory {
         const char *path;
 } Directory;
 
+/* In it, and none of it: whole work trees, whose things have names of their own; and what claude's plugins remember, which
+ * they write in every session. */
+static bool is_left_out(const Directory *d, const char *name) {
+        if (d->root == TRUST_ROOT_PROFILE)
+                return streq(name, "store") && streq(d->path, "plugins");
+
+        return streq(name, "worktrees") && streq(path_last(d->path), ".claude");
+}
+
 static int look_in_directory(TrustLook *l, int dir_fd, const char *name, void *userdata) {
         const Directory *d = userdata;
 
-        /* Whole work trees, whose things have names of their own. */
-        if (streq(name, "worktrees") && streq(path_last(d->path), ".claude"))
+        if (is_left_out(d, name))
                 return 0;
 
         return look_at_entry(l, d->root, dir_fd, name, *d->path ? path_join(d->path, name) : strdup(name), d->thing);

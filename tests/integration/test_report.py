@@ -2,6 +2,7 @@
 """What a session changed of what the host will run or obey: told at its end, by the journal, and by the next launch when nobody was
 there to tell."""
 
+from messages_stub import MessagesStub
 from rigtest import *
 
 PROFILE = "t-report"
@@ -50,7 +51,6 @@ git tag t; git stash list; git gc -q
 touch .envrc
 mkdir -p "$CLAUDE_CONFIG_DIR/projects/x" "$CLAUDE_CONFIG_DIR/todos"
 echo x >"$CLAUDE_CONFIG_DIR/projects/x/s.jsonl"
-echo '{"numStartups":7}' >"$CLAUDE_CONFIG_DIR/.claude.json"
 """
 
 
@@ -113,12 +113,17 @@ def _(t):
     assert_no_traces(PROFILE)
 
 
-@test("ordinary work, git's included, is not told")
+@test("ordinary work of the real claude, with git and in a new profile, is not told")
 def _(t):
     profile, work = stage(t)
-    p = shell(PROFILE, "bash", "-c", ORDINARY, cwd=work)
+    (profile / ".claude.json").unlink()
+    stub = MessagesStub(ORDINARY + "echo all-done")
+    t.cleanup(stub.close)
+    (profile / ".env").write_text(stub.environment)
+    p = run(PROGRAM, PROFILE, "-p", "work", cwd=work, timeout=120)
+    assert "all-done" in p.stdout, p
+    assert (profile / ".claude.json").exists()
     assert report_of(p.stderr) is None, p.stderr
-    assert "host" not in re.sub("Isolation is .*", "", p.stderr), p.stderr
 
 
 @test("the launcher is killed: the journal tells, and the next launch, in the sandbox or on the host, once")

@@ -44,6 +44,8 @@ static const Row profile_rows[] = {
                         "new profile: skills\nremoved profile: skills/a/S\n" },
         { "mkdir -p profile/skills/a", "mkdir -p profile/skills/b", "" },
         { "", "mkdir -p profile/skills/s/.git; echo x >profile/skills/s/.git/config", "new profile: skills/s/.git\n" },
+        { "", "mkdir -p profile/plugins/store profile/plugins/cache/store; echo x >profile/plugins/store/a.json; "
+                        "echo x >profile/plugins/cache/store/run", "new profile: plugins/cache/store/run\n" },
         { "", "mkfifo profile/CLAUDE.md", "new profile: CLAUDE.md\n" },
         { "mkfifo profile/CLAUDE.md", "rm profile/CLAUDE.md; echo x >profile/CLAUDE.md", "changed profile: CLAUDE.md\n" },
         { "echo x >profile/CLAUDE.md", "rm profile/CLAUDE.md; mkfifo profile/CLAUDE.md", "changed profile: CLAUDE.md\n" },
