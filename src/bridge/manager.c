@@ -72,7 +72,7 @@ void manager_remove(Manager *m, Client *c) {
         if (c->next)
                 c->next->previous = c->previous;
 
-        manager_note_stalled(m, c, false);
+        (void) manager_note_stalled(m, c, false);
         if (c->list == &m->waiting)
                 m->n_waiting--;
         else
@@ -82,24 +82,25 @@ void manager_remove(Manager *m, Client *c) {
         accept_resume(m);
 }
 
-void manager_note_stalled(Manager *m, Client *c, bool stalled) {
+bool manager_note_stalled(Manager *m, Client *c, bool stalled) {
         Client *longest = c;
 
         if (stalled == (c->stalled_since > 0))
-                return;
+                return false;
 
         c->stalled_since = stalled ? now_usec() : 0;
         if (!stalled) {
                 m->n_stalled--;
-                return;
+                return false;
         }
         if (++m->n_stalled <= STALLED_MAX)
-                return;
+                return false;
 
         for (Client *i = m->open; i; i = i->next)
                 if (i->stalled_since > 0 && i->stalled_since < longest->stalled_since)
                         longest = i;
         client_end(longest, OUTCOME_STALLED);
+        return true;
 }
 
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
@@ -262,7 +263,7 @@ int manager_run(Manager *m) {
         int r;
 
         report_ready(m->report);
-        r = sd_event_loop(m->event);
+        r = poll_set_run(m->ready);
         (void) sd_notify(false, "STOPPING=1");
         return r < 0 ? log_error(r, "The event loop failed") : 0;
 }

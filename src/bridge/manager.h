@@ -28,7 +28,7 @@ typedef struct Client Client;
 
 typedef struct Manager {
         sd_event *event;
-        PollSet *ready; /* of the connections that are open, whoever has something to say */
+        PollSet *ready; /* the loop: of the connections that are open, whoever has something to say, and sd-event */
         const Manifest *manifest;
         ServiceId enabled[WIRE_SERVICES_MAX];
         PeerCheck *peers;
@@ -75,5 +75,5 @@ void manager_add_open(Manager *m, Client *c);
 void manager_remove(Manager *m, Client *c);
 
 /* Notes whether the client's service holds bytes that one of its ends does not take at present. When there
- * are too many such, the longest stalled one is ended: it may be this one. */
-void manager_note_stalled(Manager *m, Client *c, bool stalled);
+ * are too many such, the longest stalled one is ended: it may be this one. Returns whether one was. */
+bool manager_note_stalled(Manager *m, Client *c, bool stalled);

@@ -10,26 +10,15 @@
 
 struct PollSet {
         int fd;
-        sd_event_source *source;
+        sd_event *event;
+        PollEntry event_entry; /* of its descriptor */
+        bool event_stirred;    /* it must look what there is to do: only then does it arm its timers */
         struct epoll_event batch[BATCH_MAX];
         int next, end; /* what of the batch is still to be handled */
 };
 
-static int on_ready(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
-        PollSet *s = userdata;
-
-        s->next = 0;
-        s->end = epoll_wait(s->fd, s->batch, BATCH_MAX, 0);
-
-        while (s->next < s->end) {
-                const struct epoll_event *event = &s->batch[s->next++];
-                const PollEntry *e = event->data.ptr;
-
-                if (e)
-                        e->handler(e->userdata, e->fd, event->events);
-        }
-
-        return 0;
+static bool on_event(void *userdata, int fd, uint32_t revents) {
+        return true;
 }
 
 int poll_set_new(sd_event *event, PollSet **ret) {
@@ -40,10 +29,13 @@ int poll_set_new(sd_event *event, PollSet **ret) {
         if (!s)
                 return -ENOMEM;
 
+        s->event = sd_event_ref(event);
+        s->event_entry = (PollEntry) { .handler = on_event, .fd = sd_event_get_fd(event) };
+        s->event_stirred = true;
         s->fd = epoll_create1(EPOLL_CLOEXEC);
         if (s->fd < 0)
                 return -errno;
-        r = sd_event_add_io(event, &s->source, s->fd, EPOLLIN, on_ready, s);
+        r = poll_set_watch(s, &s->event_entry, EPOLLIN);
         if (r < 0)
                 return r;
 
@@ -55,8 +47,8 @@ PollSet *poll_set_free(PollSet *s) {
         if (!s)
                 return NULL;
 
-        sd_event_source_disable_unref(s->source);
         fd_close(s->fd);
+        sd_event_unref(s->event);
         free(s);
         return NULL;
 }
@@ -85,4 +77,42 @@ int poll_set_watch(PollSet *s, PollEntry *e, uint32_t events) {
         e->watched = events != 0;
         forget(s, e);
         return 0;
+}
+
+int poll_set_turn(PollSet *s, int timeout) {
+        if (s->event_stirred) {
+                int r = sd_event_run(s->event, 0);
+
+                if (r < 0)
+                        return r;
+                s->event_stirred = r > 0;
+        }
+
+        s->next = 0;
+        s->end = epoll_wait(s->fd, s->batch, BATCH_MAX, s->event_stirred ? 0 : timeout);
+        if (s->end < 0)
+                return errno == EINTR ? 0 : -errno;
+
+        while (s->next < s->end) {
+                const struct epoll_event *event = &s->batch[s->next++];
+                const PollEntry *e = event->data.ptr;
+
+                if (e && e->handler(e->userdata, e->fd, event->events))
+                        s->event_stirred = true;
+        }
+
+        return 0;
+}
+
+int poll_set_run(PollSet *s) {
+        int code;
+
+        while (sd_event_get_state(s->event) != SD_EVENT_FINISHED) {
+                int r = poll_set_turn(s, -1);
+
+                if (r < 0)
+                        return r;
+        }
+
+        return sd_event_get_exit_code(s->event, &code) < 0 ? -EIO : code;
 }

@@ -216,7 +216,7 @@ static void session_go_on(ChromeSession *s, int r) {
         else if (s->flows[SIDE_GUEST].finished && s->flows[SIDE_HOST].finished)
                 client_end(c, s->outcome);
         else
-                manager_note_stalled(c->manager, c, s->flows[SIDE_GUEST].left || s->flows[SIDE_HOST].left);
+                (void) manager_note_stalled(c->manager, c, s->flows[SIDE_GUEST].left || s->flows[SIDE_HOST].left);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {

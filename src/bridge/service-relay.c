@@ -20,23 +20,27 @@ static RelaySession *session_of(const Client *c) {
         return c->session;
 }
 
-static void session_relay_said(Client *c, int r) {
+/* Returns whether a client has ended, this one or another. */
+static bool session_relay_said(Client *c, int r) {
         const Relay *relay = &session_of(c)->relay;
 
         if (r == 0)
-                manager_note_stalled(c->manager, c, relay_is_stalled(relay));
-        else if (r < 0)
+                return manager_note_stalled(c->manager, c, relay_is_stalled(relay));
+
+        if (r < 0)
                 client_end(c, OUTCOME_OUT_OF_RESOURCES);
         else if (relay->flows[RELAY_A].error < 0 || relay->flows[RELAY_B].error < 0)
                 client_end(c, OUTCOME_BROKEN_OFF);
         else
                 client_end(c, OUTCOME_SERVED);
+
+        return true;
 }
 
-static void on_ready(void *userdata, int fd, uint32_t revents) {
+static bool on_ready(void *userdata, int fd, uint32_t revents) {
         Client *c = userdata;
 
-        session_relay_said(c, relay_dispatch(&session_of(c)->relay, fd, revents));
+        return session_relay_said(c, relay_dispatch(&session_of(c)->relay, fd, revents));
 }
 
 static int session_watch(Relay *r, int fd, uint32_t events) {
@@ -68,7 +72,7 @@ static void session_connected(Client *c, int fd) {
         if (r >= 0)
                 r = relay_start(&s->relay);
 
-        session_relay_said(c, r);
+        (void) session_relay_said(c, r);
 }
 
 static void session_begin(Client *c) {

@@ -55,6 +55,7 @@ typedef struct SshSession {
         AgentFilter filter;
         End ends[_SIDE_MAX];
         bool guest_ended; /* it sends nothing more */
+        bool reported; /* something to the journal, in this turn */
         bool over;
         Outcome outcome; /* when it is over */
         uint64_t bytes_in;
@@ -174,8 +175,10 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
                 break;
         }
 
-        if (made)
+        if (made) {
+                s->reported = true;
                 report_signature(c->manager->report, c->service, made);
+        }
 }
 
 /* Many at once: in one read there may be thousands of requests that are refused. */
@@ -297,23 +300,27 @@ static bool session_is_done(const SshSession *s) {
         return s->guest_ended && !session_is_blocked(s) && agent_filter_is_ready(&s->filter);
 }
 
-/* The last thing to do: the client may end. */
-static void session_settle(Client *c) {
+/* The last thing to do: the client may end. Returns whether anything of sd-event's may have changed. */
+static bool session_settle(Client *c) {
         SshSession *s = session_of(c);
+        bool reported = s->reported;
 
+        s->reported = false;
         if (session_is_done(s))
                 session_over(s, s->ends[GUEST].held || s->filter.request_left > 0 ? OUTCOME_BROKEN_OFF
                                                                                  : OUTCOME_SERVED);
         for (Side side = 0; side < _SIDE_MAX && !s->over; side++)
                 session_watch(s, side);
 
-        if (s->over)
+        if (s->over) {
                 client_end(c, s->outcome);
-        else
-                manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s));
+                return true;
+        }
+
+        return manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s)) || reported;
 }
 
-static void on_ready(void *userdata, int fd, uint32_t revents) {
+static bool on_ready(void *userdata, int fd, uint32_t revents) {
         Client *c = userdata;
         SshSession *s = session_of(c);
         Side side = fd == s->ends[GUEST].entry.fd ? GUEST : AGENT;
@@ -330,7 +337,7 @@ static void on_ready(void *userdata, int fd, uint32_t revents) {
         if (!s->over && (side == AGENT || (revents & EPOLLOUT)))
                 session_judge_held(s);
 
-        session_settle(c);
+        return session_settle(c);
 }
 
 /* The service */
@@ -346,7 +353,7 @@ static void session_connected(Client *c, int fd) {
         s->ends[AGENT].entry.fd = fd;
 
         session_judge_held(s);
-        session_settle(c);
+        (void) session_settle(c);
 }
 
 static void session_begin(Client *c) {

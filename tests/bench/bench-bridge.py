@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration/local"))
 
 import bridge_harness as h  # noqa: E402
-from bench_parts import Bridge, Flood, Group, Journal, Proxyd, Socat, kernel_memory, sockets_used  # noqa: E402
+from bench_parts import Bare, Bridge, Flood, Group, Journal, Proxyd, Socat, kernel_memory, sockets_used  # noqa: E402
 from guest_sandbox import GPG_SOCKET, Sandbox, until  # noqa: E402
 
 LOAD = None
@@ -104,11 +104,13 @@ class Bench:
             self.results.add("throughput %s, GiB/s" % name, who, mib / 1024 / nsec * 1e9)
             self.results.add("processor time per GiB %s, s" % name, who, (relay.cpu() - before) / mib * 1024)
 
-    def measure(self, peers, backend):
+    def measure(self, peers, bare, backend):
         for n in range(self.rounds):
             print("round %d of %d, load %.2f" % (n + 1, self.rounds, os.getloadavg()[0]), flush=True)
             for peer in peers:
                 self.round_trips(peer.name, peer.where, [peer.group, backend])
+                if peer.name == "bridge":
+                    self.round_trips(bare.name, bare.where, [bare.group, backend])
                 self.rates(peer.name, peer.where)
                 self.bulk(peer.name, peer.where, peer.group)
 
@@ -211,11 +213,11 @@ def show(value):
 
 
 def table(results):
-    row = "| %-55s | %8s | %8s | %8s | %8s | %6s | %-14s | %-3s |"
-    print(row % ("", "bridge", "proxyd", "socat", "direct", "ratio", "target", "met"))
-    print("| --- | --: | --: | --: | --: | --: | --- | --- |")
+    row = "| %-55s | %8s | %8s | %8s | %8s | %8s | %6s | %-14s | %-3s |"
+    print(row % ("", "bridge", "proxyd", "socat", "bare", "direct", "ratio", "target", "met"))
+    print("| --- | --: | --: | --: | --: | --: | --: | --- | --- |")
     for name, (peer, target) in TARGETS.items():
-        values = [results.median(name, who) for who in ("bridge", "proxyd", "socat", "direct")]
+        values = [results.median(name, who) for who in ("bridge", "proxyd", "socat", "bare", "direct")]
         other = results.median(name, peer) if peer else None
         ratio = values[0] / other if other else None
         wanted, met = target(ratio if peer else values[0]) if target else ("", None)
@@ -242,7 +244,7 @@ def main():
 
         direct = type("Direct", (), {"name": "direct", "where": (port, ""), "group": backend})
         bench.memory(peers, port, path)
-        bench.measure([*peers, direct], backend)
+        bench.measure([*peers, direct], stack.enter_context(Bare(path, scope, LOAD)), backend)
         bench.among(bridge)
         bench.guest(bridge, guest, bridge.directory)
         print()

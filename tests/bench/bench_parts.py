@@ -144,6 +144,19 @@ class Socat(Peer):
                      "UNIX-CONNECT:%s" % self.path], preexec_fn=more_descriptors)
 
 
+class Bare(Peer):
+    """Not a program that anybody would use: the least that a relay can do, which is the floor for all of them."""
+    name = "bare"
+
+    def __init__(self, path, scope, load):
+        super().__init__(path, scope)
+        self.load = load
+
+    def start(self, group):
+        port = group.spawn([self.load, "relay", self.path], stdout=subprocess.PIPE).stdout.readline().decode().strip()
+        self.where = (port, "")
+
+
 def more_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
 

@@ -21,6 +21,7 @@ typedef struct Guest {
         unsigned calls;
         uint32_t events;
         struct Guest *victim; /* no longer watched once this one is called */
+        sd_event_source *timer; /* armed by being called */
 } Guest;
 
 typedef struct Stage {
@@ -29,14 +30,21 @@ typedef struct Stage {
         Guest guests[MANY];
 } Stage;
 
-static void on_ready(void *userdata, int fd, uint32_t revents) {
+static unsigned all_calls;
+
+static bool on_ready(void *userdata, int fd, uint32_t revents) {
         Guest *g = userdata;
 
         assert_int_equal(fd, g->entry.fd);
         g->calls++;
+        all_calls++;
         g->events = revents;
         if (g->victim)
                 assert_int_equal(poll_set_watch(g->set, &g->victim->entry, 0), 0);
+        if (g->timer)
+                assert_true(sd_event_source_set_enabled(g->timer, SD_EVENT_ONESHOT) >= 0);
+
+        return g->timer;
 }
 
 static int setup(void **state) {
@@ -69,13 +77,12 @@ static int teardown(void **state) {
         return 0;
 }
 
-/* One turn of the loop; whether there was anything. */
+/* One turn of the loop; whether anybody was called. */
 static bool turn(Stage *s) {
-        int r;
+        unsigned before = all_calls;
 
-        r = sd_event_run(s->event, 0);
-        assert_true(r >= 0);
-        return r > 0;
+        assert_int_equal(poll_set_turn(s->set, 0), 0);
+        return all_calls > before;
 }
 
 static void say(Guest *g) {
@@ -184,12 +191,65 @@ static void test_bad_descriptor(void **state) {
         assert_false(e.watched);
 }
 
+static int on_exit_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        return sd_event_exit(sd_event_source_get_event(source), 7);
+}
+
+/* sd-event learns of a timer that a handler has armed, and ends the loop. */
+static void test_timer(void **state) {
+        Stage *s = *state;
+        Guest *g = &s->guests[0];
+
+        assert_true(sd_event_add_time_relative(s->event, &g->timer, CLOCK_MONOTONIC, 1000, 1, on_exit_timer, NULL) >= 0);
+        assert_true(sd_event_source_set_enabled(g->timer, SD_EVENT_OFF) >= 0);
+        assert_false(turn(s));
+        assert_false(turn(s));
+
+        watch(g, EPOLLIN | EPOLLET);
+        say(g);
+        assert_int_equal(poll_set_run(s->set), 7);
+        assert_int_equal(g->calls, 1);
+        g->timer = sd_event_source_disable_unref(g->timer);
+}
+
+static int on_defer(sd_event_source *source, void *userdata) {
+        unsigned *calls = userdata;
+
+        (*calls)++;
+        return 0;
+}
+
+/* Neither sd-event nor those that are ready again and again keep the others waiting. */
+static void test_both_busy(void **state) {
+        sd_event_source *source;
+        Stage *s = *state;
+        unsigned calls = 0;
+
+        assert_true(sd_event_add_defer(s->event, &source, on_defer, &calls) >= 0);
+        assert_true(sd_event_source_set_enabled(source, SD_EVENT_ON) >= 0);
+        for (size_t i = 0; i < MANY; i++) {
+                watch(&s->guests[i], EPOLLIN);
+                say(&s->guests[i]);
+        }
+
+        for (unsigned i = 1; i <= 50; i++) {
+                assert_true(turn(s));
+                assert_int_equal(calls, i);
+        }
+        for (size_t i = 0; i < MANY; i++)
+                assert_true(s->guests[i].calls > 0);
+
+        sd_event_source_disable_unref(source);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_taken_out, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_goes_by_itself, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_timer, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_both_busy, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_bad_descriptor, setup, teardown),
         };
 
