@@ -2,7 +2,7 @@
 
 /* A client's connection. A launcher's stands for its launch: when it ends without "done", the launcher died, and what it left
  * is swept up. Only processes of this user get this far: the socket is 0600 in a 0700 directory, and the kernel is asked who
- * the peer is. */
+ * the peer is. A bridge may be in a guest's hands, so no unit has more than its share of the connections. */
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -72,14 +72,14 @@ static int begin_launch(Connection *c, Request *request) {
 }
 
 /* Now and then, that is: what a bridge says may be a guest's choice, and how often. */
-static int complain(Connection *c, int error, const char *what) {
+static int complain(Supervisor *s, pid_t pid, int error, const char *what) {
         uint64_t now = now_usec();
 
-        if (c->supervisor->complained_usec > 0 && now < c->supervisor->complained_usec + COMPLAINT_USEC)
+        if (s->complained_usec > 0 && now < s->complained_usec + COMPLAINT_USEC)
                 return error;
 
-        c->supervisor->complained_usec = now;
-        return log_error(error, "Process %d %s; its connection is closed", (int) c->pid, what);
+        s->complained_usec = now;
+        return log_error(error, "Process %d %s; its connection is closed", (int) pid, what);
 }
 
 /* What follows from a request. Negative: the connection is of no use any more. */
@@ -91,10 +91,9 @@ static int handle_request(Connection *c, Request *request) {
         if (c->waits_for)
                 return -EBUSY;
 
-        r = peer_check(c->pid, c->supervisor->profile, request);
-        if (r < 0) {
+        if (!peer_may(c->unit, c->supervisor->profile, request)) {
                 connection_answer(c, false);
-                return complain(c, r, "asked for what its unit may not have");
+                return complain(c->supervisor, c->pid, -EPERM, "asked for what its unit may not have");
         }
 
         switch (request->kind) {
@@ -144,7 +143,7 @@ static int handle_lines(Connection *c) {
 
                 r = request_parse(c->buf, length, &request);
                 if (r < 0)
-                        return complain(c, r, "sent a request that is none");
+                        return complain(c->supervisor, c->pid, r, "sent a request that is none");
 
                 c->n -= length + 1;
                 memmove(c->buf, newline + 1, c->n);
@@ -204,7 +203,22 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         return 0;
 }
 
+static bool same_unit(const char *a, const char *b) {
+        return a && b ? streq(a, b) : a == b;
+}
+
+/* Whether there is a place for one more of that unit's. Processes that are in none share. */
+static bool has_place(const Supervisor *s, const char *unit) {
+        size_t n = 0;
+
+        for (const Connection *c = s->connections; c; c = c->next)
+                n += same_unit(c->unit, unit);
+
+        return n < CONNECTIONS_OF_UNIT_MAX && s->n_connections < CONNECTIONS_MAX;
+}
+
 int connection_accept(Supervisor *s) {
+        _cleanup_free_ char *unit = NULL;
         _cleanup_close_ int fd = -EBADF;
         socklen_t n = sizeof(struct ucred);
         struct ucred peer;
@@ -216,8 +230,12 @@ int connection_accept(Supervisor *s) {
                 return errno == EAGAIN || errno == ECONNABORTED ? 0 : log_error(-errno, "Cannot accept a connection");
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.uid != geteuid())
                 return -EPERM;
-        if (s->n_connections >= CONNECTIONS_MAX)
-                return log_error(-EMFILE, "More than %d connections; one is closed", CONNECTIONS_MAX);
+        /* Now, before another process can have its number. */
+        r = peer_unit(peer.pid, &unit);
+        if (r < 0)
+                return complain(s, peer.pid, r, "is in no unit that can be told");
+        if (!has_place(s, unit))
+                return complain(s, peer.pid, -EMFILE, "or others of its unit have too many connections");
 
         c = new0(Connection, 1);
         if (!c)
@@ -225,6 +243,7 @@ int connection_accept(Supervisor *s) {
         c->supervisor = s;
         c->fd = TAKE_FD(fd);
         c->pid = peer.pid;
+        c->unit = TAKE_PTR(unit);
         c->next = s->connections;
         s->connections = c;
         s->n_connections++;
@@ -247,6 +266,7 @@ Connection *connection_free(Connection *c) {
 
         (void) sd_event_source_disable_unref(c->io);
         fd_close(c->fd);
+        free(c->unit);
         free(c->buf);
         free(c->directory);
         free(c);

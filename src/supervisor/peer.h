@@ -8,9 +8,9 @@
 
 #include "supervisor/request.h"
 
-/* Whether a process may send this request to the supervisor of `profile`. 0, -EPERM, or negative errno when that cannot be told. In a file
- * of its own, so that a test program outside of systemd can link another. */
-int peer_check(pid_t pid, const char *profile, const Request *request);
+/* The user unit that a process is in, or NULL: none. 0, or negative errno when that cannot be told. In a file of its own, so that a
+ * test program outside of systemd can link another. */
+int peer_unit(pid_t pid, char **ret);
 
-/* The rule, pure: a launch's scope speaks for that launch, a bridge for its own. `unit` is a user unit's name, or NULL. */
+/* Whether who is in `unit` may send this request to the supervisor of `profile`. Pure: a launch's scope speaks for that launch, a bridge for its own. */
 bool peer_may(const char *unit, const char *profile, const Request *request);

@@ -10,6 +10,7 @@
 #include "supervisor/request.h"
 
 #define CONNECTIONS_MAX 512
+#define CONNECTIONS_OF_UNIT_MAX 16 /* a bridge wants 9 at most, a launcher 2 */
 #define WORKERS_MAX 64
 
 typedef struct Supervisor Supervisor;
@@ -24,6 +25,7 @@ typedef struct Connection {
         char *buf;
         size_t n, allocated;
         pid_t pid;                     /* of the client */
+        char *unit;                    /* that it is in, or NULL */
         bool holds;                    /* has announced a launch */
         Worker *waits_for;             /* whose end is the answer to its request */
         char id[LAUNCH_ID_LENGTH + 1];

@@ -485,6 +485,23 @@ for line in sys.argv[3:]:
 """
 
 
+# From a bridge's place: takes what connections there are, says how many were left to it, and keeps them until its input ends.
+HOG_SUPERVISOR = """
+import os, select, socket, sys
+open("/sys/fs/cgroup%s/cgroup.procs" % sys.argv[2], "w").write(str(os.getpid()))
+mine = []
+for _ in range(600):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    mine.append(s)
+while select.select(mine, [], [], 2)[0]:
+    for s in select.select(mine, [], [], 0)[0]:
+        mine.remove(s)
+print(len(mine), flush=True)
+sys.stdin.read()
+"""
+
+
 @test("the supervisor hears only those whom it concerns: no other process of this user, no other launch, speaks for a launch")
 def _(t):
     a, b = Bridged(t), Bridged(t)
@@ -504,8 +521,15 @@ def _(t):
     status = unit_property("claude-sandbox@%s.service" % PROFILE, "StatusText")
     assert status.startswith("2 launches") and new not in status, status
     assert not [e for e in journal("CLAUDE_LAUNCH=" + new, since=a.since)]
-    a.assert_serves()
-    b.assert_serves()
+    # A bridge in a guest's hands that takes every connection it can get: launches of the profile begin and go on.
+    place = unit_property(b.launch.bridge, "ControlGroup")
+    with subprocess.Popen(["python3", "-c", HOG_SUPERVISOR, path, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hog:
+        assert int(hog.stdout.readline()) == 16
+        another = Bridged(t)
+        for launch in (another, a, b):
+            launch.assert_serves()
+        another.finish()
+        hog.stdin.close()
     a.finish()
     b.finish()
     assert_no_traces(PROFILE)

@@ -29,9 +29,13 @@
 #include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
 
-/* In place of peer.c: these tests are in no unit, so anybody may ask. */
-int peer_check(pid_t pid, const char *profile, const Request *request) {
-        return 0;
+/* In place of peer.c and peer-rule.c: these tests are in no unit, so each process is one, and anybody may ask. */
+int peer_unit(pid_t pid, char **ret) {
+        return asprintf_to(ret, "%d.scope", (int) pid);
+}
+
+bool peer_may(const char *unit, const char *profile, const Request *request) {
+        return true;
 }
 
 #define EVENT_USEC (60 * USEC_PER_SEC)
@@ -236,13 +240,35 @@ static void test_garbage(void **state) {
         assert_int_equal(read_to_end(good, buf, sizeof(buf)), 0);
 }
 
+/* One unit takes all that it gets, and keeps asking; others are served. */
 static void test_too_many(void **state) {
-        int fds[CONNECTIONS_MAX + 1];
+        int fds[CONNECTIONS_OF_UNIT_MAX + 1], status;
         char buf[16];
+        pid_t other;
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fds[i] = connect_supervisor();
-        assert_int_equal(read_to_end(fds[CONNECTIONS_MAX], buf, sizeof(buf)), 0);
+        assert_int_equal(read_to_end(fds[CONNECTIONS_OF_UNIT_MAX], buf, sizeof(buf)), 0);
+
+        (void) fflush(stdout);
+        other = fork();
+        assert_true(other >= 0);
+        if (other == 0) {
+                _cleanup_close_ int line = connect_supervisor();
+
+                status = hold(line, "00000007");
+                supervisor_done(line, 0);
+                _exit(status == 0 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(other, &status, 0), other);
+        assert_int_equal(status, 0);
+
+        for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+                int fd = connect_supervisor();
+
+                assert_int_equal(read_to_end(fd, buf, sizeof(buf)), 0);
+                fd_close(fd);
+        }
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fd_close(fds[i]);
 }
