@@ -103,6 +103,11 @@ AgentStep agent_filter_request(AgentFilter *f, SshBytes buf) {
         }
 }
 
+void agent_filter_refuse(AgentFilter *f) {
+        f->may_sign = false;
+        f->turn = AGENT_TURN_GUEST;
+}
+
 /* Answers */
 
 static AgentStep take_answer(AgentFilter *f, size_t n) {

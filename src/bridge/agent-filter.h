@@ -50,6 +50,9 @@ static inline bool agent_filter_is_ready(const AgentFilter *f) {
         return f->turn == AGENT_TURN_GUEST || f->request_left > 0;
 }
 
+/* The request to sign that is being looked up is refused, before the agent was asked. */
+void agent_filter_refuse(AgentFilter *f);
+
 /* Ends what agent_filter_request() and agent_filter_answer() began; a filter begins as all zero. */
 void agent_filter_done(AgentFilter *f);
 

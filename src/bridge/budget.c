@@ -24,3 +24,7 @@ bool budget_take(Budget *b, uint64_t now, uint64_t reserve) {
         b->credit -= USEC_PER_SEC;
         return true;
 }
+
+void budget_give_back(Budget *b) {
+        b->credit = MIN(b->credit + USEC_PER_SEC, CREDIT_MAX);
+}

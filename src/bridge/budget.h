@@ -17,3 +17,6 @@ Budget budget_full(uint64_t now);
 
 /* Takes one out, if `reserve` of them stay. `now` in microseconds never goes back. */
 bool budget_take(Budget *b, uint64_t now, uint64_t reserve);
+
+/* Puts one back. */
+void budget_give_back(Budget *b);

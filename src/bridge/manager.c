@@ -225,6 +225,8 @@ int manager_new(const Manifest *manifest, ManagerFds fds, Manager **ret) {
         if (r >= 0)
                 r = report_new(m->event, manifest, m->peers, &m->report);
         if (r >= 0)
+                r = leave_new(m->event, report_budget(m->report), &m->leave);
+        if (r >= 0)
                 r = manager_make_starter(m);
         if (r >= 0)
                 r = accept_start(m);
@@ -246,6 +248,7 @@ Manager *manager_free(Manager *m) {
 
         starter_free(m->starter);
         free(m->supervisor_path);
+        leave_free(m->leave);
         report_free(m->report);
         peer_check_free(m->peers);
         relay_shared_free(m->relays);

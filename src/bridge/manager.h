@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "basic/relay.h"
+#include "bridge/leave.h"
 #include "bridge/poll-set.h"
 #include "bridge/report.h"
 #include "bridge/starter.h"
@@ -34,6 +35,7 @@ typedef struct Manager {
         PeerCheck *peers;
         RelayShared *relays;
         Report *report;
+        Leave *leave; /* to sign */
         char *supervisor_path; /* of its socket */
         Starter *starter;
 

@@ -13,6 +13,7 @@ static const struct {
         [OUTCOME_STALLED] = { "stalled", "nobody read what it sent, and too many others waited likewise" },
         [OUTCOME_FAILED] = { "failed", "the host could not do it" },
         [OUTCOME_BAD_FRAME] = { "bad-frame", "a message was malformed or cut off" },
+        [OUTCOME_NOT_TOLD] = { "not-told", "the journal did not take the entry about a signature, so it was held back" },
         [OUTCOME_FOREIGN_UID] = { "foreign-uid", "it comes from another user" },
         [OUTCOME_FOREIGN_CGROUP] = { "foreign-cgroup", "it comes from outside of this launch" },
         [OUTCOME_PEER_GONE] = { "peer-gone", "it was closed before it could be asked whose it is" },

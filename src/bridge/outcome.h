@@ -14,6 +14,7 @@ typedef enum Outcome {
         OUTCOME_STALLED,      /* served, until too many were waiting for somebody to read */
         OUTCOME_FAILED,       /* what was asked for was tried */
         OUTCOME_BAD_FRAME,    /* served, until a message was malformed or cut off */
+        OUTCOME_NOT_TOLD,     /* served, until there was a signature that the journal did not take */
 
         OUTCOME_FOREIGN_UID,
         _OUTCOME_REFUSED_FIRST = OUTCOME_FOREIGN_UID,

@@ -5,7 +5,6 @@
 
 #include "basic/alloc.h"
 #include "basic/clock.h"
-#include "bridge/budget.h"
 #include "bridge/report.h"
 #include "shared/journal.h"
 
@@ -31,7 +30,6 @@ struct Report {
                 uint64_t untold;
                 uint64_t told_at;                /* when there was last an entry about one; 0: never */
         } kinds[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
-        uint64_t signatures_untold[SERVICES_MAX];
 };
 
 static void send_status(Report *r, const char *before) {
@@ -101,38 +99,9 @@ static void send_summary(Report *r, size_t row, Outcome outcome) {
                 r->kinds[row][outcome].untold = 0;
 }
 
-static void send_signature_summary(Report *r, size_t row) {
-        char name[WIRE_SERVICE_MAX], count[32], text[256];
-        const JournalField fields[] = {
-                { .name = "BRIDGE_SERVICE", .value = name_of(&r->manifest->services[row], name) },
-                { .name = "BRIDGE_COUNT", .value = count },
-        };
-        const JournalEntry entry = {
-                .priority = LOG_INFO,
-                .message_id = MESSAGE_SIGNATURES_SUPPRESSED,
-                .message = text,
-                .profile = r->manifest->profile,
-                .launch = r->manifest->id,
-                .fields = fields,
-                .n_fields = ELEMENTSOF(fields),
-        };
-
-        (void) snprintf(count, sizeof(count), "%llu", (unsigned long long) r->signatures_untold[row]);
-        (void) snprintf(text, sizeof(text), "%s more signatures by %s.", count, name);
-
-        if (journal_send(&entry) >= 0)
-                r->signatures_untold[row] = 0;
-}
-
 /* Returns whether something could not be told. */
 static bool send_summaries(Report *r) {
         bool left = false;
-
-        for (size_t row = 0; row < ELEMENTSOF(r->signatures_untold); row++) {
-                if (r->signatures_untold[row] > 0)
-                        send_signature_summary(r, row);
-                left = left || r->signatures_untold[row] > 0;
-        }
 
         for (size_t row = 0; row < ELEMENTSOF(r->kinds); row++)
                 for (Outcome o = 0; o < _OUTCOME_MAX; o++) {
@@ -285,7 +254,7 @@ void report_end(Report *r, const ConnectionEnd *end) {
                 count_untold(r, end);
 }
 
-static int send_signature(Report *r, const ManifestService *service, const AgentSignature *signature) {
+int report_signature(Report *r, const ManifestService *service, const AgentSignature *signature) {
         const char *user = signature->purpose == SIGNATURE_USER ? signature->name : NULL,
                    *namespace = signature->purpose == SIGNATURE_FILE ? signature->name : NULL;
         char name[WIRE_SERVICE_MAX], text[3 * JOURNAL_FOREIGN_TEXT_MAX];
@@ -318,12 +287,9 @@ static int send_signature(Report *r, const ManifestService *service, const Agent
         return journal_send(&entry);
 }
 
-void report_signature(Report *r, const ManifestService *service, const AgentSignature *signature) {
-        if (budget_take(&r->budget, now_usec(), 0) && send_signature(r, service, signature) >= 0)
-                return;
 
-        r->signatures_untold[service_row(r, service)]++;
-        arm_summary(r);
+Budget *report_budget(Report *r) {
+        return &r->budget;
 }
 
 void report_ready(Report *r) {

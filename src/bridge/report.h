@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "bridge/agent-signature.h"
+#include "bridge/budget.h"
 #include "bridge/outcome.h"
 #include "bridge/peer.h"
 #include "shared/manifest.h"
@@ -34,8 +35,10 @@ Report *report_free(Report *r);
 DEFINE_CLEANUP(Report *, report_free);
 #define _cleanup_report_ _cleanup_(report_freep)
 
-/* An entry for a signature that the guest got, with more of the budget than any other has. */
-void report_signature(Report *r, const ManifestService *service, const AgentSignature *signature);
+/* An entry for a signature that the guest gets, once the journal has it. Its part of the budget is taken by who asks the agent
+ * (leave.h). Returns 0 or negative errno. */
+int report_signature(Report *r, const ManifestService *service, const AgentSignature *signature);
+Budget *report_budget(Report *r);
 
 void report_open(Report *r, size_t n_open);
 void report_end(Report *r, const ConnectionEnd *end);

@@ -15,7 +15,9 @@
  *
  * Before a request to sign goes to the agent, the agent is asked for its keys: which of them may sign may
  * depend on their comments, and the journal tells them. That it does so each time costs little beside a
- * signature, and needs no memory of what may have changed since.
+ * signature, and needs no memory of what may have changed since. Even before that there must be room for
+ * the journal's entry (leave.c), for which the request waits; and the signature goes to the guest when the
+ * journal has taken it.
  *
  * What is written and not taken waits, and meanwhile its source is not read. What is waited for follows from
  * what is kept alone; session_watch() computes it. An end with nothing to wait for is watched edge-triggered,
@@ -55,7 +57,9 @@ typedef struct SshSession {
         AgentFilter filter;
         End ends[_SIDE_MAX];
         bool guest_ended; /* it sends nothing more */
-        bool reported; /* something to the journal, in this turn */
+        LeaveWaiter leave; /* to sign */
+        bool has_leave;
+        bool stirred; /* something of sd-event's, in this turn */
         bool over;
         Outcome outcome; /* when it is over */
         uint64_t bytes_in;
@@ -152,9 +156,30 @@ static void session_flush(SshSession *s, Side to) {
 
 /* Judging */
 
+/* The agent is asked what it has. */
+static void session_look_up(SshSession *s) {
+        s->has_leave = true;
+        session_send(s, AGENT, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST));
+}
+
+/* A signature that nobody would know of is none that the guest gets. */
+static void session_tell(SshSession *s, const AgentSignature *made) {
+        Client *c = s->backend.client;
+
+        s->stirred = true;
+        s->has_leave = false;
+        if (report_signature(c->manager->report, c->service, made) >= 0)
+                return;
+
+        s->filter.n_signed--;
+        session_over(s, OUTCOME_NOT_TOLD);
+}
+
 static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentStep *step) {
         _cleanup_agent_signature_ AgentSignature *made = step->made;
-        Client *c = s->backend.client;
+
+        if (made)
+                session_tell(s, made);
 
         switch (step->verdict) {
         case AGENT_WAIT:
@@ -165,7 +190,10 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
         case AGENT_REFUSE:
                 break; /* session_refuse() */
         case AGENT_ASK:
-                session_send(s, AGENT, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST));
+                if (leave_take(s->backend.client->manager->leave, &s->leave))
+                        session_look_up(s);
+                else
+                        s->stirred = true;
                 break;
         case AGENT_BAD:
                 session_over(s, from == GUEST ? OUTCOME_BAD_MESSAGE : OUTCOME_BROKEN_OFF);
@@ -173,11 +201,6 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
         case AGENT_NO_MEMORY:
                 session_over(s, OUTCOME_OUT_OF_RESOURCES);
                 break;
-        }
-
-        if (made) {
-                s->reported = true;
-                report_signature(c->manager->report, c->service, made);
         }
 }
 
@@ -249,7 +272,9 @@ static void session_read(SshSession *s, Side from) {
 
         /* There is room: nothing that fills a frame waits for more. */
         k = recv(e->entry.fd, scratch + e->n_held, MIN(READ_MAX, SSH_AGENT_FRAME_MAX - e->n_held), 0);
-        if (k > 0) {
+        if (k > 0 && from == AGENT && s->leave.waits)
+                session_over(s, OUTCOME_BROKEN_OFF); /* it was not asked */
+        else if (k > 0) {
                 if (from == GUEST)
                         s->bytes_in += (size_t) k;
                 session_judge(s, from, scratch, e->n_held + (size_t) k);
@@ -300,12 +325,20 @@ static bool session_is_done(const SshSession *s) {
         return s->guest_ended && !session_is_blocked(s) && agent_filter_is_ready(&s->filter);
 }
 
+/* Nothing was signed. */
+static void session_return_leave(SshSession *s) {
+        s->has_leave = false;
+        leave_give_back(s->backend.client->manager->leave);
+}
+
 /* The last thing to do: the client may end. Returns whether anything of sd-event's may have changed. */
 static bool session_settle(Client *c) {
         SshSession *s = session_of(c);
-        bool reported = s->reported;
+        bool stirred = s->stirred;
 
-        s->reported = false;
+        s->stirred = false;
+        if (s->has_leave && !s->filter.signature)
+                session_return_leave(s);
         if (session_is_done(s))
                 session_over(s, s->ends[GUEST].held || s->filter.request_left > 0 ? OUTCOME_BROKEN_OFF
                                                                                  : OUTCOME_SERVED);
@@ -317,7 +350,7 @@ static bool session_settle(Client *c) {
                 return true;
         }
 
-        return manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s)) || reported;
+        return manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s)) || stirred;
 }
 
 static bool on_ready(void *userdata, int fd, uint32_t revents) {
@@ -338,6 +371,20 @@ static bool on_ready(void *userdata, int fd, uint32_t revents) {
                 session_judge_held(s);
 
         return session_settle(c);
+}
+
+static void on_leave(void *userdata, bool granted) {
+        Client *c = userdata;
+        SshSession *s = session_of(c);
+
+        if (granted)
+                session_look_up(s);
+        else {
+                agent_filter_refuse(&s->filter);
+                session_judge_held(s);
+        }
+
+        (void) session_settle(c);
 }
 
 /* The service */
@@ -366,6 +413,7 @@ static void session_begin(Client *c) {
         }
 
         s->backend = (Backend) { .client = c, .connected = session_connected };
+        s->leave = (LeaveWaiter) { .done = on_leave, .userdata = c };
         s->filter.selectors = c->manager->manifest->ssh_keys;
         for (Side side = 0; side < _SIDE_MAX; side++)
                 s->ends[side].entry = (PollEntry) { .handler = on_ready, .userdata = c, .fd = -EBADF };
@@ -394,6 +442,9 @@ static void session_free(Client *c) {
                 return;
 
         backend_done(&s->backend);
+        leave_forget(c->manager->leave, &s->leave);
+        if (s->has_leave)
+                session_return_leave(s);
         session_discard(s);
         for (Side side = 0; side < _SIDE_MAX; side++) {
                 End *e = &s->ends[side];

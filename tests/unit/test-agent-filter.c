@@ -410,6 +410,27 @@ static void test_largest_list(void **state) {
         talk_free(t);
 }
 
+/* Refused before the agent was asked: it never hears of it, and the connection goes on. */
+static void test_no_leave(void **state) {
+        Talk *t = talk_new();
+
+        t->comments = three_keys;
+        put_sign(&t->guest, LIT("k2"), LIT("data"));
+        put(&t->guest, LIT(SSH_AGENT_FRAME_LIST));
+        assert_int_equal(agent_filter_request(&t->filter, bytes_of(&t->guest)).verdict, AGENT_ASK);
+        agent_filter_refuse(&t->filter);
+        talk(t);
+
+        expected.n = 0;
+        put(&expected, LIT(SSH_AGENT_FRAME_FAILURE));
+        put_list(&expected, three_keys);
+        assert_bytes(&t->to_guest, &expected);
+        assert_true(ssh_bytes_equal(bytes_of(&t->to_agent), LIT(SSH_AGENT_FRAME_LIST)));
+        assert_int_equal(t->filter.n_refused, 1);
+        assert_null(t->filter.signature);
+        talk_free(t);
+}
+
 static void test_names(void **state) {
         assert_string_equal(agent_turn_to_string(AGENT_TURN_LOOKUP), "lookup");
         assert_string_equal(agent_turn_to_string(_AGENT_TURN_MAX), "?");
@@ -428,6 +449,7 @@ int main(void) {
                 cmocka_unit_test(test_largest_refused),
                 cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_largest_list),
+                cmocka_unit_test(test_no_leave),
                 cmocka_unit_test(test_names),
         };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* In place of the supervisor's peer.c and peer-rule.c, for tests outside of systemd: nobody is in a unit, and anybody may ask. */
+/* A stand-in for src/supervisor/peer.c and peer-rule.c, for a supervisor outside of systemd: there are no units, so anybody may ask for
+ * anything. Who may really is tested in the rig (test_refused.py). */
 
 #include "supervisor/peer.h"
 

@@ -301,18 +301,66 @@ class Signatures(SshTest):
             self.assertEqual(read_frame(c), FAILURE)
             self.nothing_at(a, timeout=0)
 
-    def test_budget(self):
-        c, a = self.start()
-        for i in range(500):
-            self.get_signature(c, a, b"key one", b"%d" % i)
+    def get_signatures(self, n, c, a):
+        for _ in range(n):
+            self.get_signature(c, a, b"key one", b"")
             self.journal.read()
-        single = len([e for e in self.journal.entries if e["MESSAGE_ID"] == h.SIGNED])
-        self.assertLess(single, 500)
-        self.bridge.process.terminate()
-        self.bridge.process.wait(timeout=h.WAIT)
-        e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SIGNED_MORE)[0]
-        self.assertEqual(single + int(e["BRIDGE_COUNT"]), 500)
-        self.assertEqual(e["BRIDGE_SERVICE"], "ssh-0")
+
+    def signed(self):
+        self.journal.read()
+        return len([e for e in self.journal.entries if e["MESSAGE_ID"] == h.SIGNED])
+
+    def test_each_has_its_entry_however_many(self):
+        """What the journal has no room for waits for it: one connection's requests, and those of others, which come in between.
+        Everything else goes on meanwhile."""
+        start = time.monotonic()
+        c, a = self.start()
+        self.get_signatures(h.BURST + 20, c, a)
+        self.assertGreater(time.monotonic() - start, 20 / h.PER_SECOND - 0.1)
+        others = [self.start(sign(b"key two")) for _ in range(10)]
+        gone, gone_agent = self.start(sign(b"key two"))
+        gone.close()
+        self.expect_served()
+        for other, agent in others:
+            self.answer(agent, LIST, listing(KEYS))
+            self.answer(agent, sign(b"key two"), SIGNATURE)
+            self.assertEqual(read_frame(other), SIGNATURE)
+            self.journal.read()
+        gone_agent.close()
+        self.assertEqual(self.signed(), h.BURST + 20 + len(others))
+
+    def test_what_is_not_signed_costs_no_room(self):
+        c, a = self.start()
+        for _ in range(2 * h.BURST):
+            c.sendall(sign(b"unlisted"))
+            self.answer(a, LIST, listing(KEYS))
+            self.assertEqual(read_frame(c), FAILURE)
+        start = time.monotonic()
+        self.get_signatures(h.BURST - h.PER_SECOND, c, a)
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertEqual(self.signed(), h.BURST - h.PER_SECOND)
+
+    def test_without_a_journal(self):
+        """A signature that cannot be told is not handed out. Then there is a journal again."""
+        os.rename(h.JOURNAL, h.JOURNAL + ".away")
+        c, a = self.start(sign(b"key one"))
+        self.answer(a, LIST, listing(KEYS))
+        self.answer(a, sign(b"key one"), SIGNATURE)
+        self.assertEqual(read_all(c), b"")
+        os.rename(h.JOURNAL + ".away", h.JOURNAL)
+        self.assertEqual(self.signed(), 0)
+        c, a = self.start()
+        self.get_signature(c, a, b"key one", b"")
+        self.entry()
+
+    def test_an_agent_that_answers_before_it_is_asked(self):
+        """While the request waits for room in the journal."""
+        c, a = self.start()
+        self.get_signatures(h.BURST, c, a)
+        waiting = [self.start(sign(b"key one")) for _ in range(3 * h.PER_SECOND)]
+        c, a = waiting[-1]
+        a.sendall(listing(KEYS))
+        self.assertEqual(read_all(c), b"")
 
     def test_no_flood_hides_one(self):
         c, a = self.start()
