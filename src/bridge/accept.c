@@ -8,13 +8,14 @@
 #include "basic/clock.h"
 #include "basic/fd.h"
 #include "bridge/accept.h"
+#include "bridge/buffers.h"
 #include "bridge/client.h"
 
 #define BATCH_MAX 16                         /* connections in one turn of the loop */
 #define EXHAUSTED_USEC (100 * USEC_PER_MSEC) /* until the next try when descriptors are used up */
 
 int accept_prepare(int listen_fd, struct sockaddr_in *ret) {
-        const int yes = 1, seconds = DEFER_SECONDS, window = WINDOW_MAX, buffer = SEND_BUFFER;
+        const int yes = 1, seconds = DEFER_SECONDS;
         struct sockaddr_in address = {};
         socklen_t n = sizeof(address);
         int r;
@@ -33,11 +34,9 @@ int accept_prepare(int listen_fd, struct sockaddr_in *ret) {
         if (setsockopt(listen_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) < 0)
                 return -errno;
 
-        /* So is what the kernel may hold for each: left to itself it takes up to tens of MiB when nobody
-         * reads. The window is clamped and not the buffer, which would be set to less than bulk needs. */
-        if (setsockopt(listen_fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof(window)) < 0 ||
-                        setsockopt(listen_fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0)
-                return -errno;
+        r = buffers_of_listener(listen_fd);
+        if (r < 0)
+                return r;
 
         /* A client speaks first, so a connection without a byte has nothing to say: the kernel keeps it to
          * itself until one comes, for a second at most. A flood of silent ones then stands in nobody's way,

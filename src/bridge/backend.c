@@ -2,6 +2,7 @@
 
 #include "basic/clock.h"
 #include "bridge/backend.h"
+#include "bridge/buffers.h"
 #include "bridge/unix-connect.h"
 
 #define RETRY_FIRST_USEC (5 * USEC_PER_MSEC)
@@ -50,6 +51,7 @@ void backend_connect(Backend *b) {
 
         fd = unix_connect(c->service->path);
         if (fd >= 0) {
+                buffers_of_backend(fd, c->manager->n_open);
                 b->connected(c, fd);
                 return;
         }

@@ -10,6 +10,7 @@
 #include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/log.h"
+#include "bridge/buffers.h"
 #include "bridge/client.h"
 #include "bridge/handshake.h"
 #include "bridge/service.h"
@@ -117,6 +118,7 @@ static void client_accepted(Client *c, const Handshake *h, const char *line, siz
         c->source = sd_event_source_disable_unref(c->source);
         manager_remove(m, c);
         manager_add_open(m, c);
+        buffers_of_client(c->fd, m->n_open);
         client_set_state(c, CLIENT_OPEN);
         c->ops = service_ops(h->service.kind);
         c->ops->begin(c);

@@ -18,9 +18,7 @@
 #define WAITING_USEC (250 * USEC_PER_MSEC) /* so long each may stay even when all these places are taken */
 
 #define STALLED_MAX 256      /* relays with bytes that nobody takes; of more, the longest stalled one ends */
-#define WINDOW_MAX (1 * MIB) /* what a client may send to one that is so */
-#define SEND_BUFFER (208 * KIB) /* what may wait to be read, for each direction: the kernel doubles it */
-#define DEFER_SECONDS 1         /* so long a connection without a byte stays in the kernel */
+#define DEFER_SECONDS 1      /* so long a connection without a byte stays in the kernel */
 
 /* For each relay two sockets, and what else there is: pipes, places before the handshake, and a handful. */
 #define DESCRIPTORS_MAX (2 * RELAYS_MAX + 2 * PIPE_POOL_MAX + 2 * WAITING_MAX + 64)

@@ -22,6 +22,7 @@
 #include "basic/alloc.h"
 #include "basic/clock.h"
 #include "basic/fd.h"
+#include "bridge/buffers.h"
 #include "bridge/native-filter.h"
 #include "bridge/native-host.h"
 #include "bridge/service.h"
@@ -282,6 +283,7 @@ static void session_begin(Client *c) {
                 client_end(c, fd == -EPERM ? OUTCOME_BACKEND_UNSAFE : outcome_of_error(fd));
                 return;
         }
+        buffers_of_backend(fd, c->manager->n_open);
         s->fds[SIDE_HOST] = fd;
 
         r = sd_event_add_time(c->manager->event, &s->timer, CLOCK_MONOTONIC, s->last + KEEPALIVE_USEC,

@@ -51,12 +51,9 @@ static int session_watch(Relay *r, int fd, uint32_t events) {
 }
 
 static void session_connected(Client *c, int fd) {
-        const int buffer = SEND_BUFFER;
         RelaySession *s = session_of(c);
         int r;
 
-        /* Of the size that it has by default a Unix socket's takes no whole pipe. */
-        (void) setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
         relay_init(&s->relay, c->manager->relays, session_watch, RELAY_SOCKET(TAKE_FD(c->fd)),
                         RELAY_SOCKET(fd));
         s->relaying = true;

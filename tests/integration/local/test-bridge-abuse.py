@@ -3,11 +3,15 @@
 """What a guest can do to the bridge, and cannot. Usage: test-bridge-abuse.py PROGRAM [TEST…]"""
 
 import contextlib
+import fcntl
 import os
+import re
 import resource
 import select
 import socket
 import statistics
+import struct
+import termios
 import threading
 import time
 import unittest
@@ -15,10 +19,18 @@ import unittest
 import bridge_harness as h
 from bridge_case import SANITIZED, SLACK, BridgeTest
 from bridge_harness import read_all, read_exactly
+from socket_memory import socket_memory
+
+UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../units/claude-bridge@.service.in")
 
 # The most memory that the program itself may ever have had, in KiB, whatever is done to it: 3 MiB to be there, 2 MiB for 4,096
 # relays, and 256 of them may be stalled with a read's worth each.
 PEAK_MAX = 10 * 1024
+
+
+def queued(s, what):
+    """Bytes that wait to be read there, or for the other end to read them."""
+    return struct.unpack("i", fcntl.ioctl(s, what, bytes(4)))[0]
 
 
 class AbuseTest(BridgeTest):
@@ -340,6 +352,64 @@ class Most(AbuseTest):
         for c, a in pairs:
             c.close()
             a.close()
+
+
+class Full(AbuseTest):
+    """As many as there may be, full in both directions, with what the kernel takes for each without that any of them is stalled."""
+
+    def connect(self):
+        """One whose client has no room of its own."""
+        c = socket.socket()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.connect(self.bridge.address)
+        c.sendall(self.line())
+        return c, self.agent.accept()
+
+    @staticmethod
+    def room(s, taken, unsure):
+        """How much can be sent before the bridge itself holds any of it, in steps of less than it reads at once. `taken` tells whether
+        all that was sent so far is; of what is, that many of the last steps it may hold."""
+        step, n = b"x" * (8 << 10), 0
+        while True:
+            s.sendall(step)
+            n += len(step)
+            deadline = time.monotonic() + 0.3
+            while not taken(n):
+                if time.monotonic() > deadline:
+                    return n - (1 + unsure) * len(step)
+                select.select([], [], [], 0.005)
+
+    def test_memory(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+        pairs = [self.connect() for _ in range(100)]
+        for c, a in pairs[:64]:
+            self.fill(c)
+            self.fill(a)
+        c, a = pairs[-1]
+        rooms = [self.room(c, lambda n: queued(a, termios.FIONREAD) == n, 0),
+                 self.room(a, lambda n: queued(a, termios.TIOCOUTQ) == 0, 1)]
+        self.assertGreater(min(rooms), 0)
+        while len(pairs) < 4096:
+            pairs.append(self.connect())
+        for pair in pairs[64:-1]:
+            for s, n in zip(pair, rooms):
+                s.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    s.send(b"x" * n)
+        self.bridge.wait_status(lambda s: "4096 open" in s)
+        self.expect_refused(self.bridge.connect(self.line()), "too-many")
+        for pair in pairs[64:250]:
+            for s in pair:
+                self.fill(s)
+        memory = socket_memory(self.bridge.process.pid)
+        pipes = 2 * 256 * (256 << 10)  # at most: a pipe for each direction of one that is stalled
+        print("room of each: %s; sockets: %d MiB, pipes at most %d MiB" % (rooms, memory >> 20, pipes >> 20))
+        with open(UNIT) as f:
+            limit = int(re.search(r"^MemoryMax=(\d+)G", f.read(), re.M)[1]) << 30
+        self.assertLess(memory + pipes + (PEAK_MAX << 10), limit)
+        for pair in pairs:
+            for s in pair:
+                s.close()
 
 
 class Exhausted(AbuseTest):
