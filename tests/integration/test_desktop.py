@@ -465,6 +465,11 @@ def _(t):
         p = there.outcome(argv)
         assert (p["status"], p["size"], p["errors"]) == (1, 0, ""), (argv, p)
     assert there.native(INSIDE, [tool("x")], 1) == ([], "FileNotFoundError")
+    # What these say is what they say where there never was an agent.
+    for argv, status, said in ((["ssh-add", "-l"], 2, "Could not open a connection to your authentication agent."),
+                               (["sh", "-c", "echo x | gpg --batch --clearsign"], 2, "No secret key")):
+        p = there.outcome(argv)
+        assert (p["status"], p["size"]) == (status, 0) and said in p["errors"], (argv, p)
     finish(launch)
 
     # With a bridge that has something else.

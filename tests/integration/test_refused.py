@@ -435,20 +435,26 @@ def _(t):
 
 @test("a bridge in a guest's hands: from its place there is no bus, no manager, no abstract socket of the host's and no loopback")
 def _(t):
+    tmux = Path("/tmp/tmux-%d" % os.getuid())
+    tmux.mkdir(mode=0o700)
+    t.cleanup(shutil.rmtree, tmux)
     b = Bridged(t)
     b.assert_serves()
     pid = unit_property(b.launch.bridge, "MainPID")
     name = "\0t-refused-%d" % os.getpid()  # an X server has one beside that in /tmp/.X11-unix
-    with socket.socket(socket.AF_UNIX) as s:
+    with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as terminals:
         s.bind(name)
         s.listen()
+        terminals.bind(str(tmux / "default"))
+        terminals.listen()
         # In the mounts and the network of a process, as this user. Without executing anything: a bridge's mounts do not allow that.
         attack = """
 import os, socket, sys
 fd = os.pidfd_open(int(sys.argv[4]))
 os.setns(fd, os.CLONE_NEWNS | os.CLONE_NEWNET)
 os.setresuid(*[int(sys.argv[2])] * 3)
-for address in (sys.argv[1].replace("@", chr(0)), "/run/user/%d/bus" % int(sys.argv[2]), "/run/user/%d/systemd/private" % int(sys.argv[2])):
+uid = int(sys.argv[2])
+for address in (sys.argv[1].replace("@", chr(0)), "/tmp/tmux-%d/default" % uid, "/run/user/%d/bus" % uid, "/run/user/%d/systemd/private" % uid):
     s = socket.socket(socket.AF_UNIX)
     try:
         s.connect(address)
@@ -464,10 +470,10 @@ except OSError as e:
 """
         arguments = ["sudo", "python3", "-c", attack, name.replace("\0", "@"), str(os.getuid()), str(b.launch.port)]
         p = run(*arguments, str(os.getpid()))
-        assert p.stdout.split() == ["reached"] * 4, p
+        assert p.stdout.split() == ["reached"] * 5, p
         b.next_refused(1)
         p = run(*arguments, pid)
-        assert p.stdout.split() == ["no"] * 4, p
+        assert p.stdout.split() == ["no"] * 5, p
     b.finish()
     assert_no_traces(PROFILE)
 

@@ -269,6 +269,11 @@ static void test_too_many(void **state) {
                 assert_int_equal(read_to_end(fd, buf, sizeof(buf)), 0);
                 fd_close(fd);
         }
+        /* Their places are free again when it has closed them, too. */
+        for (size_t i = 0; i < CONNECTIONS_OF_UNIT_MAX; i++) {
+                assert_int_equal(shutdown(fds[i], SHUT_WR), 0);
+                assert_int_equal(read_to_end(fds[i], buf, sizeof(buf)), 0);
+        }
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fd_close(fds[i]);
 }
