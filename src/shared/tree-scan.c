@@ -111,8 +111,9 @@ static int scan_entry(Scan *s, int dir_fd, const char *path, const struct dirent
         return queue_push(s, below(path, name));
 }
 
-static size_t components(const char *path) {
-        size_t n = 1;
+/* What it costs to open a directory and read it, in lookups: to open and close it costs as much as eight. */
+static size_t cost(const char *path) {
+        size_t n = 8;
 
         for (; *path; path++)
                 n += *path == '/';
@@ -136,7 +137,7 @@ static int scan_directory(Scan *s, const char *path) {
         ssize_t n;
         int r;
 
-        s->result->lookups += components(path);
+        s->result->lookups += cost(path);
         fd = open_directory(s->root_fd, path);
         if (fd == -ENAMETOOLONG || s->result->lookups > TREE_LOOKUPS_MAX)
                 s->result->cut = true;

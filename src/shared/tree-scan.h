@@ -10,7 +10,7 @@
 #define TREE_ENTRIES_MAX ((size_t) 1000000)
 #define TREE_FOUND_MAX ((size_t) 20000)
 #define TREE_PATHS_MAX (64 * MIB)              /* bytes of paths, found or still to be read */
-#define TREE_LOOKUPS_MAX ((size_t) 4000000)    /* components of the paths of all directories that are opened */
+#define TREE_LOOKUPS_MAX ((size_t) 4000000)    /* of names, on the way to directories; some 300,000 of those */
 
 typedef enum TreeFindingKind {
         TREE_NAMED, /* an entry with a name of a TRUST_TREE thing's first component */
