@@ -245,7 +245,7 @@ def main():
 
         direct = type("Direct", (), {"name": "direct", "where": (port, ""), "group": backend})
         bench.memory(peers, port, path)
-        bench.measure([*peers, direct], stack.enter_context(Bare(path, scope, LOAD)), backend)
+        bench.measure([*peers, direct], stack.enter_context(Bare(path, scope, os.path.join(os.path.dirname(LOAD), "bare"))), backend)
         bench.among(bridge)
         bench.guest(bridge, guest, bridge.directory)
         print()

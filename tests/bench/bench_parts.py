@@ -148,13 +148,13 @@ class Bare(Peer):
     """Not a program that anybody would use: the least that a relay can do, which is the floor for all of them."""
     name = "bare"
 
-    def __init__(self, path, scope, load):
+    def __init__(self, path, scope, program):
         super().__init__(path, scope)
-        self.load = load
+        self.program = program
 
     def start(self, group):
-        port = group.spawn([self.load, "relay", self.path], stdout=subprocess.PIPE).stdout.readline().decode().strip()
-        self.where = (port, "")
+        fd = self.listener.fileno()
+        group.spawn([self.program, str(fd), self.path], pass_fds=[fd])
 
 
 def more_descriptors():

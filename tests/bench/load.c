@@ -4,7 +4,6 @@
  * is not what is measured.
  *
  *   load backend PATH              serves on a Unix socket and on a TCP port of the loopback, which it prints
- *   load relay PATH                passes connections from such a port on to a Unix socket, and does nothing else
  *   load rtt WHERE LINE SIZE N     N round trips of SIZE bytes on one connection: median and 99th percentile, ns
  *   load agent WHERE LINE SIZE N   likewise, of a request that an ssh-agent could get
  *   load connect WHERE LINE SIZE N N times: connect, send, first reply, close: median and 99th percentile, ns
@@ -217,49 +216,6 @@ static _noreturn_ void backend(const char *path) {
                                 (void) close(fd);
                         }
                 }
-        }
-}
-
-/* The least that a relay can do: three system calls for each message. */
-
-static void relay_accept(int epoll, int listening, const char *path, int *other) {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC), un = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const int yes = 1;
-
-        (void) strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
-        if (fd < 0 || un < 0 || connect(un, (const struct sockaddr *) &address, sizeof(address)) < 0)
-                die("relay");
-        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-
-        other[fd] = un;
-        other[un] = fd;
-        watch(epoll, fd, EPOLLIN);
-        watch(epoll, un, EPOLLIN);
-}
-
-static _noreturn_ void relay(const char *path) {
-        static int other[FDS_MAX];
-        int epoll = epoll_create1(EPOLL_CLOEXEC), tcp = listen_tcp();
-
-        watch(epoll, tcp, EPOLLIN);
-        for (;;) {
-                struct epoll_event e;
-                ssize_t k;
-
-                /* One at a time: a second event may be of one that the first closes. */
-                if (epoll_wait(epoll, &e, 1, -1) != 1)
-                        continue;
-                if (e.data.fd == tcp) {
-                        relay_accept(epoll, tcp, path, other);
-                        continue;
-                }
-
-                k = recv(e.data.fd, buffer, sizeof(buffer), 0);
-                if (k > 0 && send(other[e.data.fd], buffer, (size_t) k, MSG_NOSIGNAL) == k)
-                        continue;
-                (void) close(other[e.data.fd]);
-                (void) close(e.data.fd);
         }
 }
 
@@ -501,8 +457,6 @@ int main(int argc, char *argv[]) {
         (void) setrlimit(RLIMIT_NOFILE, &limit);
         if (argc == 3 && streq(verb, "backend"))
                 backend(argv[2]);
-        if (argc == 3 && streq(verb, "relay"))
-                relay(argv[2]);
         if (argc < 5)
                 usage();
 
