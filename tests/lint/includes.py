@@ -17,6 +17,7 @@ ALLOWED = {
     "src/launch": {"basic", "shared", "launch"},
     "src/bridge": {"basic", "shared", "bridge"},
     "src/supervisor": {"basic", "shared", "supervisor"},
+    "src/guards": {"basic", "shared", "guards"},
     "src/guest": {"basic", "guest"},
     "generator": {"basic", "shared", "generator"},
 }
