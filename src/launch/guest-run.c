@@ -34,7 +34,7 @@
 #include "basic/parse.h"
 #include "basic/str.h"
 #include "basic/strv.h"
-#include "launch/cgroup.h"
+#include "shared/cgroup.h"
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
 #include "launch/mount-check.h"

@@ -13,8 +13,8 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "basic/strv.h"
-#include "launch/cgroup.h"
 #include "launch/podman-spawn.h"
+#include "shared/cgroup.h"
 #include "shared/subprocess.h"
 
 static void _noreturn_ child_exec(const GuestRunOptions *o, char *const *argv, int error_fd, pid_t launcher) {

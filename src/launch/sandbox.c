@@ -25,12 +25,12 @@
 #include "basic/log.h"
 #include "basic/path.h"
 #include "basic/str.h"
-#include "launch/cgroup.h"
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
 #include "launch/launch-units.h"
 #include "launch/terminal.h"
 #include "launch/trust-report.h"
+#include "shared/cgroup.h"
 #include "shared/lock.h"
 #include "shared/rm-rf.h"
 

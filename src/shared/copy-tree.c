@@ -75,7 +75,8 @@ static int copy_file(Copy *c, int source_fd, int dir_fd, const char *name) {
         if (to < 0)
                 return -errno;
         r = copy_bytes(from, to, (uint64_t) st.st_size);
-        if (r >= 0 && fchmod(to, (st.st_mode & 0777) | 0600) < 0)
+        if (r >= 0 && (fchmod(to, (st.st_mode & 0777) | 0600) < 0 ||
+                        futimens(to, (const struct timespec[]) { st.st_atim, st.st_mtim }) < 0))
                 r = -errno;
         return r;
 }

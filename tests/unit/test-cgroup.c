@@ -11,8 +11,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,8 +26,8 @@
 #include "basic/io.h"
 #include "basic/path.h"
 #include "basic/str.h"
-#include "launch/cgroup.h"
 #include "launch/mountinfo.h"
+#include "shared/cgroup.h"
 
 #define MOUNT "/sys/fs/cgroup"
 #define WAIT_USEC (20 * USEC_PER_SEC)
@@ -176,6 +178,46 @@ static void test_wait(void **state) {
         in_scope(end_while_waiting);
 }
 
+/* A process that counts stands still, and then goes on. */
+static void freeze(int guest_fd) {
+        int fds[2], n;
+        char c;
+        pid_t pid;
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                _exit(50);
+        pid = fork();
+        if (pid == 0) {
+                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+                if (cgroup_join(guest_fd) < 0)
+                        _exit(1);
+                while (write(fds[1], "x", 1) == 1)
+                        ;
+                _exit(0);
+        }
+        fd_close(fds[1]);
+
+        if (read(fds[0], &c, 1) != 1 || cgroup_wait_frozen(guest_fd, 10 * USEC_PER_MSEC) != -ETIMEDOUT)
+                _exit(51);
+        if (cgroup_freeze(guest_fd, true) < 0 || cgroup_wait_frozen(guest_fd, WAIT_USEC) < 0)
+                _exit(52);
+        while (ioctl(fds[0], FIONREAD, &n) >= 0 && n > 0)
+                if (read(fds[0], &c, 1) != 1)
+                        _exit(53);
+        if (poll(&(struct pollfd) { .fd = fds[0], .events = POLLIN }, 1, 20) != 0)
+                _exit(54);
+        if (cgroup_freeze(guest_fd, false) < 0 || read(fds[0], &c, 1) != 1)
+                _exit(55);
+
+        /* One that stands still can be killed. */
+        if (cgroup_freeze(guest_fd, true) < 0 || cgroup_kill(guest_fd) < 0 || waitpid(pid, NULL, 0) != pid)
+                _exit(56);
+}
+
+static void test_freeze(void **state) {
+        in_scope(freeze);
+}
+
 static void test_errors(void **state) {
         _cleanup_close_ int plain = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -184,6 +226,8 @@ static void test_errors(void **state) {
         assert_int_equal(cgroup_kill(plain), -ENOENT);
         assert_int_equal(cgroup_is_populated(plain), -ENOENT);
         assert_int_equal(cgroup_wait_empty(plain, 0), -ENOENT);
+        assert_int_equal(cgroup_freeze(plain, true), -ENOENT);
+        assert_int_equal(cgroup_wait_frozen(plain, 0), -ENOENT);
 }
 
 /* Where a group can be made: below this process's own, on the mount of version 2. */
@@ -215,6 +259,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_enter, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_kill, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_freeze, setup, teardown),
                 cmocka_unit_test(test_errors),
         };
         int r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/str.h"
-#include "launch/cgroup.h"
+#include "shared/cgroup.h"
 
 static int write_at(int dir_fd, const char *name, const char *text) {
         _cleanup_close_ int fd = -EBADF;
@@ -88,7 +89,8 @@ int cgroup_is_populated(int group_fd) {
         return strstr(text, "populated 1") != NULL;
 }
 
-int cgroup_wait_empty(int group_fd, uint64_t timeout_usec) {
+/* Until `wanted` is in cgroup.events. The kernel tells of a change at most every 10 ms: who cannot wait for that looks by itself. */
+static int wait_for_event(int group_fd, const char *wanted, uint64_t timeout_usec, int interval_msec) {
         uint64_t deadline = now_usec() + timeout_usec;
         _cleanup_close_ int fd = -EBADF;
 
@@ -107,12 +109,24 @@ int cgroup_wait_empty(int group_fd, uint64_t timeout_usec) {
                 if (k < 0)
                         return -errno;
                 buf[k] = '\0';
-                if (strstr(buf, "populated 0"))
+                if (strstr(buf, wanted))
                         return 0;
 
                 if (now >= deadline)
                         return -ETIMEDOUT;
-                if (poll(&pfd, 1, (int) ((deadline - now) / USEC_PER_MSEC) + 1) < 0 && errno != EINTR)
+                if (poll(&pfd, 1, MIN(interval_msec, (int) ((deadline - now) / USEC_PER_MSEC) + 1)) < 0 && errno != EINTR)
                         return -errno;
         }
+}
+
+int cgroup_wait_empty(int group_fd, uint64_t timeout_usec) {
+        return wait_for_event(group_fd, "populated 0", timeout_usec, INT_MAX);
+}
+
+int cgroup_freeze(int group_fd, bool freeze) {
+        return write_at(group_fd, "cgroup.freeze", freeze ? "1" : "0");
+}
+
+int cgroup_wait_frozen(int group_fd, uint64_t timeout_usec) {
+        return wait_for_event(group_fd, "frozen 1", timeout_usec, 1);
 }

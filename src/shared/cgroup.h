@@ -21,3 +21,9 @@ int cgroup_is_populated(int group_fd);
 
 /* Waits, bounded, until none is left. 0 or -ETIMEDOUT. */
 int cgroup_wait_empty(int group_fd, uint64_t timeout_usec);
+
+/* Stops every process in the group and below it, or lets them go on. Freezing is only asked for: it takes a moment. */
+int cgroup_freeze(int group_fd, bool freeze);
+
+/* Waits, bounded, until all of them stand still. 0 or -ETIMEDOUT. */
+int cgroup_wait_frozen(int group_fd, uint64_t timeout_usec);
