@@ -2,15 +2,18 @@
 
 /* The launcher while podman runs. What can happen, and what follows:
  *
- *   conmon writes the container's pid   its mounts are compared with the plan, its network is looked at; all well: the go
- *                                       appears
+ *   conmon writes the container's pid   its mounts are compared with the plan, its network is looked at; all well: the supervisor
+ *                                       is asked to keep the guards
+ *   the supervisor keeps them           the go appears
+ *   the supervisor cannot any more      it has killed the guest, and says why; that is passed on
  *   the entry point opens the go        the guest has taken over: from here on every exit status is the guest's
  *   RequestStop, SIGTERM, SIGHUP        one signal goes on to podman, which passes it to the guest; 9 s later, or at the
  *                                       next such signal, the guest's control group is killed
  *   conmon ends, podman does not        somebody killed conmon: the group is killed
  *   pasta ends, the container does not  the network is gone: the session is told, and goes on
  *   podman ends                         what is left in the group is killed; a container left over is removed
- *   the supervisor's line breaks        it was restarted: connect anew (supervisor-line.c)
+ *   the supervisor's line breaks        it was restarted: the guest is frozen, connect anew, go on when the guards are kept again
+ *                                       (supervisor-line.c)
  *
  * A signal that the terminal sent (the kernel is its sender) reached podman too, which shares our process group; only those
  * that somebody sent to us are passed on. One that a shell sent to the whole job arrives twice: the entry point counts two of
@@ -31,16 +34,15 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/log.h"
-#include "basic/parse.h"
 #include "basic/str.h"
 #include "basic/strv.h"
-#include "shared/cgroup.h"
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
 #include "launch/mount-check.h"
 #include "launch/network.h"
 #include "launch/podman-spawn.h"
 #include "shared/bus.h"
+#include "shared/cgroup.h"
 
 #define CHECK_INTERVAL_USEC (2 * USEC_PER_MSEC)
 #define CHECK_USEC (15 * USEC_PER_SEC)
@@ -185,23 +187,6 @@ static int on_pasta(sd_event_source *s, int fd, uint32_t revents, void *userdata
         return sd_event_add_time_relative(run->event, NULL, CLOCK_MONOTONIC, PASTA_GRACE_USEC, 0, on_pasta_timer, run);
 }
 
-static int read_pid(const Run *run, const char *name, pid_t *ret) {
-        _cleanup_free_ char *text = NULL;
-        uint64_t pid;
-        int r;
-
-        r = io_read_file_at(run->options->launch_fd, name, 32, &text, NULL);
-        if (r < 0)
-                return r;
-        text[strcspn(text, "\n")] = '\0';
-        r = parse_uint(text, 1, INT32_MAX, &pid);
-        if (r < 0)
-                return r;
-
-        *ret = (pid_t) pid;
-        return 0;
-}
-
 static int give_go(Run *run) {
         int r;
 
@@ -213,6 +198,20 @@ static int give_go(Run *run) {
         if (r >= 0)
                 run_set_state(run, RUN_WAITING);
         return r;
+}
+
+/* On every supervisor's word; only the first one's lets the guest begin. */
+static void on_guarded(void *userdata, int error, const char *why) {
+        Run *run = userdata;
+
+        if (error >= 0 && run->state == RUN_CREATING && guest_run_pending_signal() == 0)
+                error = give_go(run);
+        if (error >= 0 || run->state == RUN_KILLED)
+                return;
+
+        run->error = why ? log_error(error, "The sandbox is ended, because a guard cannot be kept in place: %s.", why) :
+                log_error(error, "The sandbox is ended, because its supervisor does not keep its guards in place");
+        run_kill(run);
 }
 
 /* The container's pid is written before its mounts are made, so the comparison is repeated until it holds, or the guest program,
@@ -231,7 +230,7 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
                         return 0; /* on_signal() is next, and ends it */
                 r = network_check(run->container, &why);
                 if (r >= 0)
-                        r = give_go(run);
+                        r = supervisor_line_guard(run->options->supervisor, run->options->guest_cgroup_fd, on_guarded, run);
                 if (r >= 0)
                         return 0;
         } else if (usec < run->check_deadline && (r == -EAGAIN || r == -ENOENT)) {
@@ -251,7 +250,7 @@ static void on_container_pid(Run *run) {
 
         if (run->check_timer)
                 return;
-        r = read_pid(run, "pid", &run->container);
+        r = launch_dir_read_pid(run->options->launch_fd, LAUNCH_FILE_PID, &run->container);
         if (r == -EINVAL || r == -ENOENT)
                 return; /* not written yet */
         if (r < 0) {
@@ -269,7 +268,7 @@ static void on_container_pid(Run *run) {
 static void on_conmon_pid(Run *run) {
         pid_t pid;
 
-        if (run->conmon_fd >= 0 || read_pid(run, "conmon.pid", &pid) < 0)
+        if (run->conmon_fd >= 0 || launch_dir_read_pid(run->options->launch_fd, "conmon.pid", &pid) < 0)
                 return;
 
         run->conmon_fd = (int) syscall(SYS_pidfd_open, pid, 0);

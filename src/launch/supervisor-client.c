@@ -17,6 +17,7 @@
 #include "launch/supervisor-client.h"
 
 #define ANSWER_MAX 256
+#define GUARD_ANSWER_MAX 4096 /* with a sentence that names a path, escaped twice */
 #define HOLD_USEC (5 * USEC_PER_SEC)
 #define GPG_USEC (15 * USEC_PER_SEC)
 
@@ -109,6 +110,42 @@ int supervisor_hold(int fd, const Plan *p) {
 
         r = read_answer(fd, HOLD_USEC);
         return r < 0 ? r : r > 0 ? 0 : -EPERM;
+}
+
+int supervisor_guard(int fd) {
+        static const char request[] = "{\"request\":\"guard\"}\n";
+
+        return send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t) strlen(request) ? 0 : -EPIPE;
+}
+
+/* An answer is sent at once, and is small: all of it is there, or none. */
+int supervisor_read_guard_answer(int fd, char **ret_why) {
+        char buf[GUARD_ANSWER_MAX], *end;
+        struct json_object *o, *ok, *why;
+        ssize_t n;
+        int r = -EBADMSG;
+
+        n = recv(fd, buf, sizeof(buf) - 1, MSG_DONTWAIT | MSG_PEEK);
+        if (n <= 0)
+                return n == 0 ? -ECONNRESET : -errno;
+        buf[n] = '\0';
+        end = strchr(buf, '\n');
+        if (!end)
+                return -EBADMSG;
+        *end = '\0';
+        n = recv(fd, buf, (size_t) (end - buf) + 1, MSG_DONTWAIT);
+        if (n <= 0)
+                return -errno;
+        *end = '\0';
+
+        o = json_tokener_parse(buf);
+        if (json_object_object_get_ex(o, "ok", &ok) && json_object_is_type(ok, json_type_boolean)) {
+                r = json_object_get_boolean(ok);
+                if (r == 0 && json_object_object_get_ex(o, "reason", &why))
+                        *ret_why = str_escape(json_object_get_string(why) ?: "");
+        }
+        (void) json_object_put(o);
+        return r;
 }
 
 int supervisor_start_gpg_agent(const Dirs *dirs, const char *profile) {

@@ -14,6 +14,13 @@ int supervisor_connect(const Dirs *dirs, const char *profile);
 /* Announces the launch on the connection and waits for the answer. 0 or negative errno. */
 int supervisor_hold(int fd, const Plan *p);
 
+/* Asks that the launch's guards be kept in place. The answer comes on the connection. 0 or negative errno. */
+int supervisor_guard(int fd);
+
+/* Reads what the supervisor says of the guards, without waiting. 1: they are kept. 0: they are not, and why, as far as it says that, is
+ * in `*ret_why`, which the caller frees. -EAGAIN: nothing yet; -ECONNRESET: its end; or other negative errno. */
+int supervisor_read_guard_answer(int fd, char **ret_why);
+
 /* Asks for a running gpg-agent, on a connection of its own. 1: it runs; 0: it could not be started; or negative errno. */
 int supervisor_start_gpg_agent(const Dirs *dirs, const char *profile);
 

@@ -17,6 +17,8 @@
 #define MESSAGE_SIGNATURE_MADE "279a61ccb42646efaeef397914ed52f2"
 #define MESSAGE_PAGE_OPENED "4ae28900cee84508a1294dcf30840500"
 #define MESSAGE_HOST_TRUSTED_CHANGED "09ac4ce77ad8441cbfc813a47d894ed5"
+#define MESSAGE_GUARD_LIFTED "1d3af3175efd47e38c6788a8f575c1ca"
+#define MESSAGE_GUARD_LOST "73fc38c2b2cf4049803fffbeff0b9d63"
 
 #define JOURNAL_FOREIGN_TEXT_MAX 200 /* bytes, of text that a guest chose */
 #define JOURNAL_TEXT_MAX 4096        /* bytes, of any other */

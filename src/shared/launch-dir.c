@@ -10,6 +10,7 @@
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
+#include "basic/io.h"
 #include "basic/parse.h"
 #include "basic/str.h"
 #include "shared/launch-dir.h"
@@ -206,4 +207,21 @@ int launch_any_alive(const Dirs *dirs, const char *profile) {
 
         r = launch_dir_foreach(base_fd, profile, check_alive, &alive);
         return r < 0 ? r : alive;
+}
+
+int launch_dir_read_pid(int dir_fd, const char *name, pid_t *ret) {
+        _cleanup_free_ char *text = NULL;
+        uint64_t pid;
+        int r;
+
+        r = io_read_file_at(dir_fd, name, 32, &text, NULL);
+        if (r < 0)
+                return r;
+        text[strcspn(text, "\n")] = '\0';
+        r = parse_uint(text, 1, INT32_MAX, &pid);
+        if (r < 0)
+                return r;
+
+        *ret = (pid_t) pid;
+        return 0;
 }

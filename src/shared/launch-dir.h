@@ -13,8 +13,11 @@
  *   fault         what that could not do, a sentence
  *   guards.json   the mounts that guard host-trusted files (guard-list.h), for that and for the supervisor
  *   trust-scope.json, trust-before  the state of what the host trusts before the guest started (trust-snapshot.h), likewise
+ *   lifted        what the supervisor saw of the latter: a JSON object a line (supervisor/keep.h)
  *   guest/        what the guest sees in GUEST_LAUNCH (basic/wire.h)
  *   …             copies that are mounted one by one */
+
+#include <sys/types.h>
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
@@ -26,6 +29,8 @@
 #define LAUNCH_FILE_GUARDS "guards.json"
 #define LAUNCH_FILE_HOOKS "hooks"
 #define LAUNCH_FILE_FAULT "fault"
+#define LAUNCH_FILE_LIFTED "lifted"
+#define LAUNCH_FILE_PID "pid" /* podman's: the container's first process */
 #define LAUNCH_FILE_PROGRAMS "programs.json"
 #define LAUNCH_FILE_TRUST_SCOPE "trust-scope.json"
 #define LAUNCH_FILE_TRUST_BEFORE "trust-before"
@@ -55,3 +60,6 @@ int launch_any_alive(const Dirs *dirs, const char *profile);
  * (".new-<profile>-<id>"); what `f` returns, if negative, ends it. 0 or negative errno. */
 int launch_dir_foreach(int base_fd, const char *profile, int (*f)(int base_fd, const char *name, void *userdata),
                 void *userdata);
+
+/* A process id that podman has written there. 0 or negative errno; -EINVAL while it is not written. */
+int launch_dir_read_pid(int dir_fd, const char *name, pid_t *ret);

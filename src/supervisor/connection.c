@@ -4,7 +4,7 @@
  * is swept up. Only processes of this user get this far: the socket is 0600 in a 0700 directory, and the kernel is asked who
  * the peer is. A bridge may be in a guest's hands, so no unit has more than its share of the connections. */
 
-#include <stdio.h>
+#include <json-c/json.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include "supervisor/events.h"
 #include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/watch.h"
 
 #define COMPLAINT_USEC (10 * USEC_PER_SEC)
 
@@ -27,11 +28,14 @@ void connection_answer(Connection *c, bool ok) {
 }
 
 void connection_answer_reason(Connection *c, const char *reason) {
-        char answer[128];
-        int n;
+        struct json_object *o = json_object_new_object();
+        _cleanup_free_ char *answer = NULL;
 
-        n = snprintf(answer, sizeof(answer), "{\"ok\":false,\"reason\":\"%s\"}\n", reason);
-        (void) send(c->fd, answer, (size_t) n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (o && json_object_object_add(o, "ok", json_object_new_boolean(false)) >= 0 &&
+                        json_object_object_add(o, "reason", json_object_new_string(reason)) >= 0 &&
+                        asprintf_to(&answer, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) >= 0)
+                (void) send(c->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void) json_object_put(o);
 }
 
 void connection_answer_fd(Connection *c, int fd) {
@@ -100,6 +104,12 @@ static int handle_request(Connection *c, Request *request) {
         case REQUEST_HOLD:
                 r = begin_launch(c, request);
                 connection_answer(c, r >= 0);
+                return r;
+
+        case REQUEST_GUARD:
+                r = watch_start(c);
+                if (r < 0)
+                        connection_answer(c, false);
                 return r;
 
         case REQUEST_DONE:
@@ -264,6 +274,7 @@ Connection *connection_free(Connection *c) {
                         break;
                 }
 
+        (void) watch_free(c->watch);
         (void) sd_event_source_disable_unref(c->io);
         fd_close(c->fd);
         free(c->unit);

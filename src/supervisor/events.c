@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "basic/alloc.h"
 #include "basic/clock.h"
 #include "shared/journal.h"
 #include "supervisor/events.h"
@@ -67,4 +68,39 @@ void event_page_opened(const Supervisor *s, const char *id, const char *url) {
                         .launch = id,
                         .fields = &(JournalField) { .name = "BROWSER_URL", .value = url, .foreign = true },
                         .n_fields = 1 });
+}
+
+void event_guard_lifted(const Supervisor *s, const char *id, const GuardLifted *e) {
+        char message[256], off[FIELD_MAX];
+
+        (void) snprintf(message, sizeof(message), "A file that launch %s guards was %s on the host; the guard was off for %.1f ms%s.",
+                        id, e->gone ? "removed" : "replaced", (double) e->off_usec / (double) USEC_PER_MSEC,
+                        e->gone ? "; it is guarded again when it is back" : e->same_content ? ", the content is as before" : "");
+        (void) snprintf(off, sizeof(off), "%llu", (unsigned long long) e->off_usec);
+
+        (void) journal_send(&(JournalEntry) {
+                        .priority = LOG_WARNING,
+                        .message_id = MESSAGE_GUARD_LIFTED,
+                        .message = message,
+                        .profile = s->profile,
+                        .launch = id,
+                        .fields = (const JournalField[]) {
+                                { .name = "CHANGED", .value = e->path, .foreign = true },
+                                { .name = "GUARD_OFF_USEC", .value = off },
+                        },
+                        .n_fields = 2 });
+}
+
+void event_launch_cut(const Supervisor *s, const char *id, const char *why) {
+        _cleanup_free_ char *message = NULL;
+
+        if (asprintf_to(&message, "Launch %s is ended, because a guard cannot be kept in place: %s.", id, why) < 0)
+                return;
+
+        (void) journal_send(&(JournalEntry) {
+                        .priority = LOG_ERR,
+                        .message_id = MESSAGE_GUARD_LOST,
+                        .message = message,
+                        .profile = s->profile,
+                        .launch = id });
 }

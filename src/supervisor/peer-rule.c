@@ -33,7 +33,8 @@ bool peer_may(const char *unit, const char *profile, const Request *request) {
         switch (request->kind) {
         case REQUEST_HOLD:
                 return scope && streq(scope, request->id);
-        case REQUEST_DONE: /* it follows a hold, on the same connection */
+        case REQUEST_GUARD: /* they follow a hold, on the same connection */
+        case REQUEST_DONE:
                 return scope;
         case REQUEST_START_GPG_AGENT:
                 return scope || bridge;
@@ -43,4 +44,27 @@ bool peer_may(const char *unit, const char *profile, const Request *request) {
         default:
                 return false;
         }
+}
+
+int scope_in_cgroup_file(const char *text, const char *unit, char **ret) {
+        const size_t n = strlen(unit);
+
+        for (const char *line = text; line; line = strchr(line, '\n')) {
+                const char *path;
+
+                line += *line == '\n';
+                path = str_after_prefix(line, "0::");
+                if (!path)
+                        continue;
+
+                /* The first component of that name: a guest makes groups below it, not above. */
+                for (const char *p = path; p && *p == '/'; p = strpbrk(p + 1, "/\n")) {
+                        if (strncmp(p + 1, unit, n) != 0 || (p[1 + n] != '/' && p[1 + n] != '\n' && p[1 + n] != '\0'))
+                                continue;
+                        *ret = strndup(path, (size_t) (p + 1 + n - path));
+                        return *ret ? 0 : -ENOMEM;
+                }
+        }
+
+        return -EPERM;
 }

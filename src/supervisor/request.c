@@ -9,6 +9,7 @@
 
 static const char *const request_names[] = {
         [REQUEST_HOLD] = "hold",
+        [REQUEST_GUARD] = "guard",
         [REQUEST_DONE] = "done",
         [REQUEST_START_GPG_AGENT] = "start-gpg-agent",
         [REQUEST_OPEN] = "open",

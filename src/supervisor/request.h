@@ -4,13 +4,15 @@
 /* The supervisor's protocol, on its socket $XDG_RUNTIME_DIR/claude-profile/<profile>.sock. A line is a JSON object:
  *
  *   {"request":"hold","id":"<launch id>","directory":"<where>"}   from a launcher: this connection stands for the launch
+ *   {"request":"guard"}                                           …whose guards are to be kept in place from now on
  *   {"request":"done","status":<exit status>}                     …which has ended in good order
  *   {"request":"start-gpg-agent"}                                 from launcher or bridge
  *   {"request":"open","id":"<launch id>","url":"…"}               from a bridge: open a page in the host's browser
  *   {"request":"paste","id":"<launch id>","arguments":"…"}        from a bridge: read the host's clipboard (shared/paste.h)
  *
  * The answer to all but "done" is {"ok":true} or {"ok":false}; to "paste" it is {"ok":true} together with a file in memory, or
- * {"ok":false,"reason":"a few words"}. Clients are other processes of this user; a bridge may be in a guest's hands. */
+ * {"ok":false,"reason":"a few words"}, which is also what a launcher that has asked for "guard" is told, before or after an {"ok":true},
+ * when its sandbox is ended because a guard cannot be kept. Clients are other processes of this user; a bridge may be in a guest's hands. */
 
 #include "basic/macro.h"
 #include "shared/launch-dir.h"
@@ -19,6 +21,7 @@
 
 typedef enum RequestKind {
         REQUEST_HOLD,
+        REQUEST_GUARD,
         REQUEST_DONE,
         REQUEST_START_GPG_AGENT,
         REQUEST_OPEN,

@@ -15,6 +15,7 @@
 
 typedef struct Supervisor Supervisor;
 typedef struct Worker Worker;
+typedef struct Watch Watch;
 
 /* A client: a launcher for its launch's whole life, or somebody who wants something done. */
 typedef struct Connection {
@@ -28,6 +29,7 @@ typedef struct Connection {
         char *unit;                    /* that it is in, or NULL */
         bool holds;                    /* has announced a launch */
         Worker *waits_for;             /* whose end is the answer to its request */
+        Watch *watch;                  /* over its launch's guards; NULL before it asks for that */
         char id[LAUNCH_ID_LENGTH + 1];
         char *directory;
         uint64_t since_usec;           /* CLOCK_MONOTONIC */
@@ -45,6 +47,8 @@ typedef struct WorkerTask {
         WorkerDone done;       /* may be NULL */
         const char *name;      /* of the launch directory that it sweeps, or NULL */
         int output_fd;         /* the child's standard output, and the worker's from entry on; -EBADF: the supervisor's own */
+        const int *fds;        /* what else the child is given, as 3, 4… */
+        size_t n_fds;
         uint64_t timeout_usec; /* then its process group is killed; 0: never */
 } WorkerTask;
 

@@ -3,6 +3,7 @@
 /* Children for what may take long: the supervisor itself never blocks, so a new launch never waits for the remains of an old
  * one. A child is this program's own image without its descriptors; the journal gets its messages by standard error. */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -14,6 +15,8 @@
 #include "basic/str.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/sweep.h"
+
+#define PLACED_FD 1000 /* above all that the supervisor has: CONNECTIONS_MAX and what belongs to them */
 
 static int run_sweep(const Supervisor *s, const void *argument) {
         return sweep_launch(s->dirs, argument);
@@ -64,6 +67,24 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
+/* Out of the way first: one of them may have the number that another one is to get. */
+static int place_fds(const WorkerTask *task) {
+        for (size_t i = 0; i < task->n_fds; i++) {
+                int fd;
+
+                fd = fcntl(task->fds[i], F_DUPFD, PLACED_FD);
+                if (fd < 0)
+                        return -errno;
+                if (fd != PLACED_FD + (int) i && (dup2(fd, PLACED_FD + (int) i) < 0 || close(fd) < 0))
+                        return -errno;
+        }
+        for (size_t i = 0; i < task->n_fds; i++)
+                if (dup2(PLACED_FD + (int) i, STDERR_FILENO + 1 + (int) i) < 0)
+                        return -errno;
+
+        return fd_close_from(STDERR_FILENO + 1 + (int) task->n_fds);
+}
+
 static _noreturn_ void child_main(const Supervisor *s, const WorkerTask *task) {
         sigset_t none;
 
@@ -73,7 +94,8 @@ static _noreturn_ void child_main(const Supervisor *s, const WorkerTask *task) {
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         if (task->output_fd >= 0 && dup2(task->output_fd, STDOUT_FILENO) < 0)
                 _exit(EXIT_FAILURE);
-        (void) fd_close_from(STDERR_FILENO + 1);
+        if (place_fds(task) < 0)
+                _exit(EXIT_FAILURE);
         _exit(task->run(s, task->argument));
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/peer.h"
@@ -43,7 +44,7 @@ static void test_rule(void **state) {
 
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
                 const bool expected[] = {
-                        [REQUEST_HOLD] = rows[i].hold, [REQUEST_DONE] = rows[i].done, [REQUEST_START_GPG_AGENT] = rows[i].gpg,
+                        [REQUEST_HOLD] = rows[i].hold, [REQUEST_GUARD] = rows[i].done, [REQUEST_DONE] = rows[i].done, [REQUEST_START_GPG_AGENT] = rows[i].gpg,
                         [REQUEST_OPEN] = rows[i].open, [REQUEST_PASTE] = rows[i].paste,
                 };
 
@@ -56,9 +57,45 @@ static void test_rule(void **state) {
         }
 }
 
+#define SCOPE "claude-sandbox-my\\x2dteam-" ID ".scope"
+#define ABOVE "/user.slice/user-1000.slice/user@1000.service/claude.slice/"
+
+/* Where a process is, in the text of its /proc/<pid>/cgroup; a guest names the groups below its scope. */
+static void test_scope(void **state) {
+        static const struct {
+                const char *text;
+                const char *scope; /* NULL: not in it */
+        } rows[] = {
+                { "0::" ABOVE SCOPE "\n", ABOVE SCOPE },
+                { "0::" ABOVE SCOPE "/guest/container\n", ABOVE SCOPE },
+                { "1:cpu:/x\n0::/" SCOPE "/launcher\n", "/" SCOPE },
+                { "0::" ABOVE SCOPE, ABOVE SCOPE },
+                { "0::" ABOVE SCOPE "/guest/" SCOPE "/x\n", ABOVE SCOPE },
+                { "0::" ABOVE SCOPE "x/guest\n", NULL },
+                { "0::" ABOVE "x" SCOPE "/guest\n", NULL },
+                { "0::" ABOVE "other.scope\n", NULL },
+                { "1:name=systemd:" ABOVE SCOPE "\n0::/\n", NULL },
+                { "0::/\n1:x:/" SCOPE "\n", NULL },
+                { "0::/x\n/" SCOPE "\n", NULL },
+                { "", NULL },
+                { "0::", NULL },
+        };
+
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+                char *scope = NULL;
+                int r;
+
+                r = scope_in_cgroup_file(rows[i].text, SCOPE, &scope);
+                if (r != (rows[i].scope ? 0 : -EPERM) || (rows[i].scope && strcmp(scope, rows[i].scope) != 0))
+                        fail_msg("row %zu: %d, %s", i, r, scope ? scope : "none");
+                free(scope);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rule),
+                cmocka_unit_test(test_scope),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,7 @@ static void test_good(void **state) {
                 { DONE("0"), REQUEST_DONE, NULL, 0 },
                 { DONE("255"), REQUEST_DONE, NULL, 255 },
                 { DONE("137"), REQUEST_DONE, NULL, 137 },
+                { "{\"request\":\"guard\"}", REQUEST_GUARD, NULL, 0 },
                 { "{\"request\":\"start-gpg-agent\"}", REQUEST_START_GPG_AGENT, NULL, 0 },
                 { "{ \"status\" : 7 , \"request\" : \"done\" }", REQUEST_DONE, NULL, 7 },
                 /* A newer client's. */

@@ -144,6 +144,59 @@ static void test_done(void **state) {
         fd_close(fd);
 }
 
+static void test_guard(void **state) {
+        static const struct {
+                const char *said;
+                int r;
+                const char *why;
+        } rows[] = {
+                { "", -EAGAIN, NULL },
+                { "{\"ok\":true}\n", 1, NULL },
+                { "{\"ok\":false}\n", 0, NULL },
+                { "{\"ok\":false,\"reason\":\"a link\\n\\u001b\"}\n", 0, "a link\\x0a\\x1b" },
+                { "{\"ok\":1}\n", -EBADMSG, NULL },
+                { "{}\n", -EBADMSG, NULL },
+                { "\n", -EBADMSG, NULL },
+                { "{\"ok\":true}", -EBADMSG, NULL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *why = NULL;
+                char line[64] = "";
+                int fds[2];
+
+                assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+                assert_int_equal(supervisor_guard(fds[0]), 0);
+                assert_true(read(fds[1], line, sizeof(line) - 1) > 0);
+                assert_string_equal(line, "{\"request\":\"guard\"}\n");
+
+                assert_int_equal(io_write_all(fds[1], rows[i].said, strlen(rows[i].said)), 0);
+                assert_int_equal(supervisor_read_guard_answer(fds[0], &why), rows[i].r);
+                assert_int_equal(!why, !rows[i].why);
+                if (why)
+                        assert_string_equal(why, rows[i].why);
+                fd_close(fds[1]);
+                fd_close(fds[0]);
+        }
+}
+
+/* Two at once are two, and then its end. */
+static void test_guard_twice(void **state) {
+        static const char said[] = "{\"ok\":true}\n{\"ok\":false,\"reason\":\"x\"}\n";
+        char *why = NULL;
+        int fds[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        assert_int_equal(io_write_all(fds[1], said, sizeof(said) - 1), 0);
+        fd_close(fds[1]);
+        assert_int_equal(supervisor_read_guard_answer(fds[0], &why), 1);
+        assert_int_equal(supervisor_read_guard_answer(fds[0], &why), 0);
+        assert_string_equal(why, "x");
+        free(why);
+        assert_int_equal(supervisor_read_guard_answer(fds[0], &why), -ECONNRESET);
+        fd_close(fds[0]);
+}
+
 static void test_connect(void **state) {
         char name[101], path[PATH_MAX + 300];
         int fd, listen_fd;
@@ -195,6 +248,8 @@ int main(void) {
                 cmocka_unit_test(test_hold),
                 cmocka_unit_test(test_gpg),
                 cmocka_unit_test(test_done),
+                cmocka_unit_test(test_guard),
+                cmocka_unit_test(test_guard_twice),
                 cmocka_unit_test(test_connect),
                 cmocka_unit_test(test_full),
         };

@@ -38,6 +38,10 @@ bool peer_may(const char *unit, const char *profile, const Request *request) {
         return true;
 }
 
+int peer_scope(pid_t pid, const char *unit, char **ret) {
+        return -EPERM;
+}
+
 #define EVENT_USEC (60 * USEC_PER_SEC)
 
 static pid_t supervisor;
@@ -240,6 +244,25 @@ static void test_garbage(void **state) {
         assert_int_equal(read_to_end(good, buf, sizeof(buf)), 0);
 }
 
+/* Of a launch that is not held, and of one without a container: refused, and the latter is cleared away. */
+static void test_guard_refused(void **state) {
+        int line = connect_supervisor(), other = connect_supervisor(), dir = make_launch("work-00000007");
+        char buf[256];
+
+        say(other, "{\"request\":\"guard\"}\n");
+        assert_int_equal(read_to_end(other, buf, sizeof(buf)), 13);
+        assert_string_equal(buf, "{\"ok\":false}\n");
+        fd_close(other);
+
+        assert_int_equal(hold(line, "00000007"), 0);
+        say(line, "{\"request\":\"guard\"}\n");
+        assert_int_equal(read_to_end(line, buf, sizeof(buf)), 13);
+        assert_string_equal(buf, "{\"ok\":false}\n");
+        fd_close(line);
+        fd_close(dir);
+        wait_until_gone("work-00000007");
+}
+
 /* One unit takes all that it gets, and keeps asking; others are served. */
 static void test_too_many(void **state) {
         int fds[CONNECTIONS_OF_UNIT_MAX + 1], status;
@@ -375,6 +398,7 @@ int main(void) {
                 cmocka_unit_test(test_launcher_dies),
                 cmocka_unit_test(test_one_launch_each),
                 cmocka_unit_test(test_garbage),
+                cmocka_unit_test(test_guard_refused),
                 cmocka_unit_test(test_too_many),
                 cmocka_unit_test(test_gpg_agent),
                 cmocka_unit_test(test_leftovers),
