@@ -84,3 +84,5 @@ const char *service_format(ServiceId id, char *buf);
 /* In the guest's environment, by podman's argv (no secret): the bridge's port, and "guest path=service,…". */
 #define GUEST_ENV_BRIDGE_PORT "CLAUDE_SANDBOX_BRIDGE_PORT"
 #define GUEST_ENV_FORWARDS "CLAUDE_SANDBOX_FORWARDS"
+/* Likewise, and for the entry point alone: the file with all certificate authorities that the host trusts, if it is mounted. */
+#define GUEST_ENV_TRUST "CLAUDE_SANDBOX_TRUST"

@@ -11,6 +11,7 @@
  *   nothing is read before. That the file is opened tells the launcher that failures are now the guest's.
  * - Load environment, command, bridge and public keys from the launch directory.
  * - See that names can be looked up: a session that cannot is better not begun.
+ * - Have the image's programs read the host's certificate authorities, where they are mounted.
  * - Prepare the user database, the home directory with the link to the host's claude, and GnuPG. The way to
  *   the bridge goes to a file that only the guest's user can read: a token in the environment would end up
  *   in transcripts.
@@ -46,6 +47,7 @@
 #include "guest/launch-files.h"
 #include "guest/resolver.h"
 #include "guest/supervise.h"
+#include "guest/trust.h"
 #include "guest/user.h"
 
 typedef struct Entry {
@@ -218,6 +220,7 @@ static int entry_run(Entry *e) {
         if (r < 0)
                 return r;
 
+        trust_prepare();
         r = user_prepare(&e->shell);
         if (r < 0)
                 return log_oom();

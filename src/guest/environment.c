@@ -12,6 +12,7 @@
 /* What was meant for the entry point alone. Descriptors are not passed on, so nothing may speak of any. */
 static const char *const plumbing[] = {
         GUEST_ENV_FORWARDS,
+        GUEST_ENV_TRUST,
         "LISTEN_FDS",
         "LISTEN_FDNAMES",
         "LISTEN_PID",
@@ -129,7 +130,6 @@ int environment_build(const EnvironmentOptions *o, char ***ret) {
         if (r >= 0)
                 r = env_set_path(&env);
 
-        /* The variables that name the host's CA bundle have their place here, as part of the contract. */
         for (size_t i = 0; i < ELEMENTSOF(contract) && r >= 0; i++)
                 if (contract[i].value)
                         r = env_set(&env, contract[i].name, contract[i].value);

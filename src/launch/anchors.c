@@ -13,6 +13,11 @@
 
 #define ANCHOR_FILE_MAX MIB
 
+const TrustLayout trust_layouts[TRUST_LAYOUTS] = {
+        { "/usr/local/share/ca-certificates", ".crt", "/etc/ssl/certs", "/etc/ssl/certs/ca-certificates.crt" },
+        { "/etc/pki/ca-trust/source/anchors", NULL, "/etc/pki/ca-trust/extracted", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem" },
+};
+
 static int compare_names(const FTSENT **a, const FTSENT **b) {
         return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -39,13 +44,41 @@ static int append_file(const char *path, int out) {
         return r < 0 ? r : 1;
 }
 
+/* The next file of the tree that counts, or NULL. */
+static FTSENT *next_file(FTS *tree, const char *suffix) {
+        FTSENT *e;
+
+        do
+                e = fts_read(tree);
+        while (e && (e->fts_info != FTS_F || (suffix && !str_has_suffix(e->fts_name, suffix))));
+
+        return e;
+}
+
+/* Links are followed, as update-ca-certificates(8) does. */
+static FTS *open_tree(const char *dir) {
+        char *const roots[] = { (char *) dir, NULL };
+
+        return fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+}
+
+bool anchors_exist(const char *dir, const char *suffix) {
+        FTS *tree;
+        bool b;
+
+        tree = open_tree(dir);
+        if (!tree)
+                return false;
+        b = next_file(tree, suffix);
+        (void) fts_close(tree);
+
+        return b;
+}
+
 static int append_tree(FTS *tree, const char *suffix, int fd, char ***skipped) {
         int r, n = 0;
 
-        for (FTSENT *e; (e = fts_read(tree));) {
-                if (e->fts_info != FTS_F || (suffix && !str_has_suffix(e->fts_name, suffix)))
-                        continue;
-
+        for (FTSENT *e; (e = next_file(tree, suffix));) {
                 r = append_file(e->fts_path, fd);
                 if (r == 0)
                         r = strv_add(skipped, e->fts_path);
@@ -60,12 +93,10 @@ static int append_tree(FTS *tree, const char *suffix, int fd, char ***skipped) {
 
 int anchors_append(const char *dir, const char *suffix, int fd, char ***ret_skipped) {
         _cleanup_strv_ char **skipped = NULL;
-        char *const roots[] = { (char *) dir, NULL };
         FTS *tree;
         int r;
 
-        /* Links are followed, as update-ca-certificates(8) does. */
-        tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+        tree = open_tree(dir);
         if (!tree)
                 return -errno;
         r = append_tree(tree, suffix, fd, &skipped);
@@ -78,20 +109,14 @@ int anchors_append(const char *dir, const char *suffix, int fd, char ***ret_skip
 }
 
 int anchors_append_host(int fd, char ***ret_skipped) {
-        static const struct {
-                const char *dir, *suffix;
-        } places[] = {
-                { "/usr/local/share/ca-certificates", ".crt" }, /* Debian */
-                { "/etc/pki/ca-trust/source/anchors", NULL },   /* Fedora */
-        };
         _cleanup_strv_ char **all = NULL;
         int n = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+        for (size_t i = 0; i < TRUST_LAYOUTS; i++) {
                 _cleanup_strv_ char **skipped = NULL;
                 int r;
 
-                r = anchors_append(places[i].dir, places[i].suffix, fd, &skipped);
+                r = anchors_append(trust_layouts[i].anchors, trust_layouts[i].suffix, fd, &skipped);
                 if (r < 0)
                         return r;
                 n += r;

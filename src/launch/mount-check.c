@@ -46,12 +46,32 @@ static int locate(const MountTable *own, const char *source, const MountInfo **r
         return 0;
 }
 
+/* Where an image has a link at the target, the mount is where that leads. Only of what is read-only anyway. */
+static const MountInfo *find_elsewhere(const MountTable *guest, const MountInfo *source, const char *root) {
+        for (size_t i = 0; i < guest->n; i++) {
+                const MountInfo *m = &guest->mounts[i];
+
+                if (m->major == source->major && m->minor == source->minor && streq(m->root, root) && m->read_only)
+                        return m;
+        }
+
+        return NULL;
+}
+
 static int check_one(const MountTable *own, const MountTable *guest, const Mount *planned, const char **ret_fault) {
         _cleanup_free_ char *root = NULL;
         const MountInfo *is, *source = NULL;
         int r;
 
+        if (planned->kind != MOUNT_TMPFS) {
+                r = locate(own, planned->source, &source, &root);
+                if (r < 0)
+                        return r;
+        }
+
         is = mount_table_at(guest, planned->target);
+        if (!is && planned->flags & MOUNT_LINKED)
+                is = find_elsewhere(guest, source, root);
         if (!is) {
                 *ret_fault = "nothing is mounted there";
                 return -EPERM;
@@ -65,9 +85,6 @@ static int check_one(const MountTable *own, const MountTable *guest, const Mount
                 return streq(is->type, "tmpfs") && streq(is->root, "/") ? 0 : -EPERM;
         }
 
-        r = locate(own, planned->source, &source, &root);
-        if (r < 0)
-                return r;
         if (is->major != source->major || is->minor != source->minor || !streq(is->root, root)) {
                 *ret_fault = "something else is mounted there";
                 return -EPERM;

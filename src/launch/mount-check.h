@@ -7,6 +7,6 @@
 #include "launch/plan.h"
 
 /* Compares the mounts of the container's process with the plan. Each must be a mount point at exactly its path, of the same file
- * system and directory as its source, and in its mode. Returns 0; -EPERM with the sentence in `*ret_why`; -EAGAIN, perhaps with a
+ * system and directory as its source, and in its mode; with MOUNT_LINKED it may be elsewhere. Returns 0; -EPERM with the sentence in `*ret_why`; -EAGAIN, perhaps with a
  * sentence, while the runtime is not done with them; or negative errno. */
 int mounts_check(const Plan *p, pid_t container, char **ret_why);

@@ -28,6 +28,7 @@ typedef enum MountFlags {
         MOUNT_READ_ONLY = 1 << 0,
         MOUNT_RELABEL = 1 << 1, /* SELinux: copies of ours, the work root and the profile; never the user's own dotfiles */
         MOUNT_GUARD = 1 << 2,   /* over a host-trusted entry, or over a directory above one: not podman makes it (src/guards) */
+        MOUNT_LINKED = 1 << 3,  /* images may have a link at the target: then it is mounted where that leads; for no guard */
 } MountFlags;
 
 typedef struct Mount {
@@ -141,6 +142,10 @@ int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called
 int plan_guards(Plan *p);     /* what lies over host-trusted files: after plan_mounts() */
 int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
 int plan_mcp(Plan *p);        /* .mcp.json above the work root */
+int plan_trust(Plan *p);      /* the host's own certificate authorities */
+
+/* plan_trust() with another root directory than the host's, for tests. */
+int plan_trust_below(Plan *p, const char *root);
 
 /* What claude is told of the sandbox, in plain text; the caller frees. 0 or -ENOMEM. */
 int plan_briefing(const Plan *p, char **ret);

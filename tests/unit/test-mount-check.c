@@ -226,6 +226,26 @@ static void test_other_than_planned(void **state) {
         assert_fault(p, cover_parent_with_links, "nothing is mounted there");
 }
 
+static void mount_elsewhere(void) {
+        bind_mount("src/sub", "guest/other", true);
+}
+
+static void mount_elsewhere_writable(void) {
+        bind_mount("src/sub", "guest/other", false);
+}
+
+/* An image may have a link at the target, and the mount is where that leads. That goes for no other mount. */
+static void test_linked(void **state) {
+        _cleanup_plan_ Plan *linked = new_plan(), *plain = new_plan();
+
+        add(linked, "src/sub", "guest/dir/sub", MOUNT_READ_ONLY | MOUNT_LINKED);
+        add(plain, "src/sub", "guest/dir/sub", MOUNT_READ_ONLY);
+        assert_as_planned(linked, mount_elsewhere);
+        assert_fault(linked, mount_elsewhere_writable, "nothing is mounted there");
+        assert_fault(plain, mount_elsewhere, "nothing is mounted there");
+        assert_fault(linked, mount_other_source, "something else is mounted there");
+}
+
 static void mount_no_tmpfs(void) {
         bind_mount("src/dir", "guest/dir", false);
         bind_mount("src/sub", "guest/dir/sub", true);
@@ -391,6 +411,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_as_planned),
                 cmocka_unit_test(test_other_than_planned),
+                cmocka_unit_test(test_linked),
                 cmocka_unit_test(test_tmpfs),
                 cmocka_unit_test(test_odd_paths),
                 cmocka_unit_test(test_swapped_source),
