@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "launch/find-program.h"
 #include "launch/native-claude.h"
 #include "shared/clone-file.h"
+#include "shared/lock.h"
 #include "shared/mkdir.h"
 
 static bool version_is_plausible(const char *s) {
@@ -68,10 +70,60 @@ static bool copy_is_whole(int dir_fd, const NativeClaude *c, const struct stat *
         return fstatat(dir_fd, c->version, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode) && st.st_size == source->st_size;
 }
 
-int native_claude_copy(const NativeClaude *c, const Dirs *dirs) {
-        _cleanup_close_ int source_fd = -EBADF, dir_fd = -EBADF, fd = -EBADF;
-        _cleanup_free_ char *dir = NULL;
+static void show_progress(uint64_t done, uint64_t total, void *userdata) {
+        const NativeClaude *c = userdata;
+
+        if (done < total)
+                (void) fprintf(stderr, "\rCopying claude %s, once for all sandboxes: %u %%", c->version,
+                                (unsigned) (100.0 * (double) done / (double) total));
+        else
+                (void) fprintf(stderr, "\r\x1b[K");
+}
+
+static int make_copy(int dir_fd, const NativeClaude *c) {
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
+
+        fd = open(c->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (copy_is_whole(dir_fd, c, &st))
+                return 0;
+
+        return clone_file_told_at(fd, dir_fd, c->version, 0755, isatty(STDERR_FILENO) ? show_progress : NULL, (void *) c);
+}
+
+static bool is_unused(int dir_fd, const char *name) {
+        _cleanup_close_ int fd = -EBADF;
+
+        fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) >= 0;
+}
+
+/* With the directory's lock, so that nobody copies, or is about to use a copy. */
+static void prune(int dir_fd, const NativeClaude *c) {
+        _cleanup_close_ int fd = -EBADF;
+        DIR *d;
+
+        fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        d = fd >= 0 ? fdopendir(fd) : NULL;
+        if (!d)
+                return;
+        TAKE_FD(fd);
+
+        for (struct dirent *e; (e = readdir(d));) {
+                const bool unfinished = e->d_name[0] == '.' && e->d_type == DT_REG;
+
+                if (unfinished || (version_is_plausible(e->d_name) && strverscmp(e->d_name, c->version) < 0 && is_unused(dir_fd, e->d_name)))
+                        (void) unlinkat(dir_fd, e->d_name, 0);
+        }
+
+        (void) closedir(d);
+}
+
+int native_claude_copy(const NativeClaude *c, const Dirs *dirs) {
+        _cleanup_close_ int dir_fd = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *dir = NULL;
         int r;
 
         dir = path_join(dirs->data, "claude");
@@ -80,19 +132,18 @@ int native_claude_copy(const NativeClaude *c, const Dirs *dirs) {
         dir_fd = mkdir_open(dir);
         if (dir_fd < 0)
                 return dir_fd;
-        source_fd = open(c->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (source_fd < 0 || fstat(source_fd, &st) < 0)
-                return -errno;
 
-        if (!copy_is_whole(dir_fd, c, &st)) {
-                r = clone_file_at(source_fd, dir_fd, c->version, 0755);
-                if (r < 0)
-                        return r;
-        }
-
+        r = lock_bounded(dir_fd, LOCK_SH);
+        if (r < 0)
+                return r;
+        r = make_copy(dir_fd, c);
+        if (r < 0)
+                return r;
         fd = openat(dir_fd, c->version, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
                 return -errno;
 
+        if (flock(dir_fd, LOCK_EX | LOCK_NB) >= 0)
+                prune(dir_fd, c);
         return TAKE_FD(fd);
 }

@@ -10,56 +10,76 @@
 #include "basic/alloc.h"
 #include "basic/fd.h"
 #include "basic/io.h"
-#include "basic/parse.h"
-#include "basic/random.h"
 #include "shared/clone-file.h"
+#include "shared/replace-file.h"
 
-static int copy_bytes(int source_fd, int target_fd) {
-        _cleanup_free_ char *buf = NULL;
-        off_t in = 0;
+#define STEP (16 * MIB)
 
-        for (;;) {
-                ssize_t k;
+typedef struct Copy {
+        int source_fd, target_fd;
+        off_t done;
+        uint64_t total;
+        CloneProgress progress;
+        void *userdata;
+} Copy;
 
-                k = copy_file_range(source_fd, &in, target_fd, NULL, 1 << 30, 0);
-                if (k == 0)
-                        return 0;
-                if (k < 0)
-                        break;
-        }
-        if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP && errno != EPERM)
-                return -errno;
+static void tell(const Copy *c) {
+        if (c->progress)
+                c->progress((uint64_t) c->done, c->total, c->userdata);
+}
 
-        /* Not between these two file systems: by hand. */
-        buf = malloc(MIB);
+/* By hand, where the kernel cannot between these two file systems. */
+static int copy_by_hand(Copy *c) {
+        _cleanup_free_ char *buf = malloc(MIB);
+
         if (!buf)
                 return -ENOMEM;
+
         for (;;) {
                 ssize_t k;
                 int r;
 
-                k = pread(source_fd, buf, MIB, in);
+                k = pread(c->source_fd, buf, MIB, c->done);
                 if (k <= 0)
                         return k < 0 ? -errno : 0;
-                r = io_write_all(target_fd, buf, (size_t) k);
+                r = io_write_all(c->target_fd, buf, (size_t) k);
                 if (r < 0)
                         return r;
-                in += k;
+                c->done += k;
+                tell(c);
         }
 }
 
-int clone_file_at(int source_fd, int dir_fd, const char *name, mode_t mode) {
+static int copy_bytes(Copy *c) {
+        struct stat st;
+
+        if (fstat(c->source_fd, &st) < 0)
+                return -errno;
+        c->total = (uint64_t) st.st_size;
+        tell(c);
+
+        for (;;) {
+                ssize_t k;
+
+                k = copy_file_range(c->source_fd, &c->done, c->target_fd, NULL, STEP, 0);
+                if (k == 0)
+                        return 0;
+                if (k < 0)
+                        break;
+                tell(c);
+        }
+        if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP && errno != EPERM)
+                return -errno;
+
+        return copy_by_hand(c);
+}
+
+int clone_file_told_at(int source_fd, int dir_fd, const char *name, mode_t mode, CloneProgress progress, void *userdata) {
         _cleanup_free_ char *temporary = NULL;
         _cleanup_close_ int fd = -EBADF;
-        unsigned char noise[8];
-        char suffix[2 * sizeof(noise) + 1];
         int r;
 
-        r = random_bytes(noise, sizeof(noise));
-        if (r < 0)
-                return r;
-        hex_encode(noise, sizeof(noise), suffix);
-        r = asprintf_to(&temporary, ".%s.%s", name, suffix);
+        r = temporary_name(name, &temporary);
         if (r < 0)
                 return r;
 
@@ -67,7 +87,8 @@ int clone_file_at(int source_fd, int dir_fd, const char *name, mode_t mode) {
         if (fd < 0)
                 return -errno;
 
-        r = ioctl(fd, FICLONE, source_fd) >= 0 ? 0 : copy_bytes(source_fd, fd);
+        r = ioctl(fd, FICLONE, source_fd) >= 0 ? 0 :
+                copy_bytes(&(Copy) { .source_fd = source_fd, .target_fd = fd, .progress = progress, .userdata = userdata });
         if (r >= 0 && fchmod(fd, mode) < 0)
                 r = -errno;
         if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)

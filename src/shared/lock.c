@@ -14,7 +14,7 @@
 #define WAIT_USEC (10 * USEC_PER_SEC)
 #define RETRY_USEC (10 * USEC_PER_MSEC)
 
-static int lock_bounded(int fd, int operation) {
+int lock_bounded(int fd, int operation) {
         const uint64_t until = now_usec() + WAIT_USEC;
 
         while (flock(fd, operation | LOCK_NB) < 0) {

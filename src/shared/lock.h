@@ -21,3 +21,6 @@ typedef enum LockMode {
 /* Returns a descriptor, whose closing ends the lock, or negative errno; -EBUSY when it cannot be had within
  * some seconds. */
 int profiles_lock(const Dirs *dirs, LockMode mode);
+
+/* flock(2) with a bound: -EBUSY when the lock cannot be had within some seconds. */
+int lock_bounded(int fd, int operation);

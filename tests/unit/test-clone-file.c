@@ -103,6 +103,34 @@ static void test_other_file_system(void **state) {
         assert_int_equal(rmdir(path), 0);
 }
 
+typedef struct Told {
+        unsigned calls;
+        uint64_t last, total;
+} Told;
+
+static void remember(uint64_t done, uint64_t total, void *userdata) {
+        Told *told = userdata;
+
+        assert_true(told->calls == 0 ? done == 0 : done > told->last && done <= total);
+        *told = (Told) { told->calls + 1, done, total };
+}
+
+/* Either nothing takes time, or it is told from the beginning to the end. */
+static void test_progress(void **state) {
+        _cleanup_close_ int source = source_of("source", BIG), target = -EBADF;
+        Told told = { 0 };
+
+        scratch_mkdir("progress");
+        target = open_directory(in_scratch("progress"));
+        assert_int_equal(clone_file_told_at(source, target, "copy", 0644, remember, &told), 0);
+        assert_same(source, target, "copy", 0644);
+        if (told.calls > 0) {
+                assert_true(told.calls >= 2);
+                assert_int_equal(told.last, BIG);
+                assert_int_equal(told.total, BIG);
+        }
+}
+
 static void test_replaces(void **state) {
         _cleanup_close_ int source = source_of("source", 100), target = -EBADF, before = -EBADF;
         char c;
@@ -197,6 +225,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_sizes),
                 cmocka_unit_test(test_other_file_system),
+                cmocka_unit_test(test_progress),
                 cmocka_unit_test(test_replaces),
                 cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_race),

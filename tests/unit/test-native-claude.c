@@ -230,6 +230,95 @@ static void test_concurrent(void **state) {
         native_claude_clear(&c);
 }
 
+/* A copy of a version, which is not the one that is looked for. */
+static int put_copy(const char *version) {
+        char path[256];
+        int fd;
+
+        (void) snprintf(path, sizeof(path), COPIES "/%s", version);
+        scratch_puts(path, "old");
+        fd = open(in_scratch(path), O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        return fd;
+}
+
+static bool copy_exists(const char *version) {
+        char path[256];
+
+        (void) snprintf(path, sizeof(path), COPIES "/%s", version);
+        return access(in_scratch(path), F_OK) >= 0;
+}
+
+static void test_prune(void **state) {
+        _cleanup_close_ int old = -EBADF, used = -EBADF, newer = -EBADF, left = -EBADF, odd = -EBADF, fd = -EBADF, again = -EBADF, dir_fd = -EBADF;
+        NativeClaude c;
+
+        write_program(VERSIONS "/2.0.10", "\x7f" "ELF");
+        link_claude("home/.local/bin/claude", "../share/claude/versions/2.0.10");
+        c = find();
+        make_path(COPIES);
+        old = put_copy("2.0.9");
+        used = put_copy("1.9.0");
+        newer = put_copy("2.0.11");
+        left = put_copy(".2.0.10.0123456789abcdef");
+        odd = put_copy("notes");
+        assert_int_equal(flock(used, LOCK_SH), 0); /* by a launch that runs */
+
+        /* While another launch copies nothing is removed. */
+        dir_fd = open(in_scratch(COPIES), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(flock(dir_fd, LOCK_SH), 0);
+        fd = native_claude_copy(&c, &stage.dirs);
+        assert_true(fd >= 0);
+        assert_true(copy_exists("2.0.9") && copy_exists(".2.0.10.0123456789abcdef"));
+        dir_fd = fd_close(dir_fd);
+
+        again = native_claude_copy(&c, &stage.dirs);
+        assert_true(again >= 0);
+        assert_false(copy_exists("2.0.9") || copy_exists(".2.0.10.0123456789abcdef"));
+        assert_true(copy_exists("1.9.0") && copy_exists("2.0.10") && copy_exists("2.0.11") && copy_exists("notes"));
+
+        used = fd_close(used);
+        again = fd_close(again);
+        again = native_claude_copy(&c, &stage.dirs);
+        assert_true(again >= 0);
+        assert_false(copy_exists("1.9.0"));
+        native_claude_clear(&c);
+}
+
+/* Launches of two versions at once, again and again: whoever has a version has it whole and under its name. */
+static void test_update_meanwhile(void **state) {
+        pid_t pids[6];
+        int status;
+
+        write_program(VERSIONS "/3.0.1", "\x7f" "ELF");
+        write_program(VERSIONS "/3.0.2", "\x7f" "ELF");
+        for (size_t i = 0; i < ELEMENTSOF(pids); i++) {
+                NativeClaude c;
+
+                (void) snprintf(stage.claude, sizeof(stage.claude), "%s", in_scratch(i % 2 ? VERSIONS "/3.0.1" : VERSIONS "/3.0.2"));
+                c = find();
+                pids[i] = fork();
+                if (pids[i] == 0) {
+                        bool good = true;
+
+                        for (unsigned k = 0; k < 100 && good; k++) {
+                                _cleanup_close_ int fd = native_claude_copy(&c, &stage.dirs);
+                                struct stat held, named;
+
+                                good = fd >= 0 && fstat(fd, &held) >= 0 && stat(c.copy, &named) >= 0 && held.st_ino == named.st_ino;
+                        }
+                        native_claude_clear(&c);
+                        _exit(!good);
+                }
+                native_claude_clear(&c);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(pids); i++) {
+                assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+                assert_int_equal(status, 0);
+        }
+        (void) strcpy(stage.claude, "claude");
+}
+
 static int setup(void **state) {
         if (scratch_make(state) < 0)
                 return -1;
@@ -247,6 +336,8 @@ int main(void) {
                 cmocka_unit_test(test_search),
                 cmocka_unit_test(test_copy),
                 cmocka_unit_test(test_concurrent),
+                cmocka_unit_test(test_prune),
+                cmocka_unit_test(test_update_meanwhile),
         };
 
         return cmocka_run_group_tests(tests, setup, scratch_remove);
