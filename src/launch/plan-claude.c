@@ -3,10 +3,12 @@
 /* What runs in the guest, and with which variables. The sandbox's own arguments stand before the user's, so that arguments
  * behind a subcommand's "--" never pick them up. */
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "basic/alloc.h"
+#include "basic/io.h"
 #include "basic/log.h"
 #include "basic/path.h"
 #include "basic/str.h"
@@ -15,6 +17,9 @@
 #include "launch/plan.h"
 #include "launch/shared-settings.h"
 #include "shared/env-file.h"
+
+#define CREDENTIALS ".credentials.json"
+#define CREDENTIALS_MAX (1 * MIB)
 
 static bool user_gave(char *const *args, const char *option) {
         size_t n = strlen(option);
@@ -70,6 +75,54 @@ static int add_shared_settings(Plan *p) {
         return r < 0 ? log_oom() : 0;
 }
 
+/* claude.ai's logins have scopes, and only some let claude use the browser; with any other kind of login nothing is known. */
+static bool login_lacks_chrome(const struct json_object *credentials) {
+        static const char *const scopes[] = { "user:profile", "user:office", "user:ccr_inference" };
+        struct json_object *oauth, *list;
+
+        if (!json_object_is_type(credentials, json_type_object) ||
+                        !json_object_object_get_ex(credentials, "claudeAiOauth", &oauth) || !json_object_is_type(oauth, json_type_object) ||
+                        !json_object_object_get_ex(oauth, "scopes", &list) || !json_object_is_type(list, json_type_array))
+                return false;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++)
+                for (size_t k = 0; k < ELEMENTSOF(scopes); k++) {
+                        struct json_object *scope = json_object_array_get_idx(list, i);
+
+                        if (json_object_is_type(scope, json_type_string) && streq(json_object_get_string(scope), scopes[k]))
+                                return false;
+                }
+
+        return true;
+}
+
+static void warn_of_login(const Profile *profile) {
+        _cleanup_free_ char *text = NULL;
+        struct json_object *o;
+        size_t n;
+
+        if (io_read_file_at(profile->fd, CREDENTIALS, CREDENTIALS_MAX, &text, &n) < 0)
+                return; /* no login yet, or none that claude would read */
+
+        o = json_tokener_parse(text);
+        if (login_lacks_chrome(o))
+                log_warning("The login of profile %s does not allow --chrome: its scopes have none of user:profile, user:office and "
+                                "user:ccr_inference. Log in anew: /login in claude.", profile->name);
+        (void) json_object_put(o);
+        explicit_bzero(text, n);
+}
+
+static int add_chrome(Plan *p) {
+        char *const *args = p->request->args;
+        const bool given = user_gave(args, "--chrome");
+
+        if (user_gave(args, "--no-chrome") || (!given && !p->request->settings->chrome))
+                return 0;
+
+        warn_of_login(p->request->profile);
+        return given ? 0 : strv_add(&p->command, "--chrome");
+}
+
 static int add_claude_command(Plan *p) {
         char *const *args = p->request->args;
         int r;
@@ -80,8 +133,8 @@ static int add_claude_command(Plan *p) {
         if (r >= 0 && p->request->settings->skip_permissions &&
                         !user_gave(args, "--dangerously-skip-permissions") && !user_gave(args, "--permission-mode"))
                 r = strv_add(&p->command, "--dangerously-skip-permissions");
-        if (r >= 0 && p->request->settings->chrome && !user_gave(args, "--chrome") && !user_gave(args, "--no-chrome"))
-                r = strv_add(&p->command, "--chrome");
+        if (r >= 0)
+                r = add_chrome(p);
         if (r >= 0 && !user_gave(args, "--append-system-prompt"))
                 r = add_briefing(p);
         if (r >= 0)

@@ -108,6 +108,63 @@ static void test_chrome(void **state) {
         assert_command(not, EXPECTED("claude", SKIP, PROMPT, "--no-chrome"));
 }
 
+/* A login that cannot use the browser gets a warning, wherever --chrome comes from, and none where it is not wanted. */
+static void test_chrome_login(void **state) {
+        static const struct {
+                const char *text;
+                bool warns;
+        } rows[] = {
+                { NULL, false },
+                { "{\"claudeAiOauth\":{\"accessToken\":\"s3cret\",\"scopes\":[\"user:inference\"]}}", true },
+                { "{\"claudeAiOauth\":{\"scopes\":[]}}", true },
+                { "{\"claudeAiOauth\":{\"scopes\":[7,\"user:profiles\",\"xuser:profile\"]}}", true },
+                { "{\"claudeAiOauth\":{\"scopes\":[\"user:inference\",\"user:profile\"]}}", false },
+                { "{\"claudeAiOauth\":{\"scopes\":[\"user:office\"]}}", false },
+                { "{\"claudeAiOauth\":{\"scopes\":[\"user:ccr_inference\"]}}", false },
+                { "{\"claudeAiOauth\":{\"scopes\":\"user:profile\"}}", false },
+                { "{\"claudeAiOauth\":[]}", false }, { "{}", false }, { "[", false }, { "", false }, { "null", false },
+        };
+        static const char file[] = "home/.claude-profiles/" STAGE_PROFILE "/.credentials.json";
+        static char chrome[] = "--chrome", no_chrome[] = "--no-chrome";
+        static char *const asked[] = { chrome, NULL }, *const refused[] = { no_chrome, NULL };
+
+        for (size_t i = 0; i < 3 * ELEMENTSOF(rows); i++) {
+                const bool warns = rows[i / 3].warns && i % 3 != 2;
+                _cleanup_plan_ Plan *p = NULL;
+                const char *said;
+
+                (void) unlink(in_scratch(file));
+                if (rows[i / 3].text)
+                        scratch_puts(file, rows[i / 3].text);
+                stage.settings.chrome = i % 3 != 1;
+                stage.request.args = i % 3 == 0 ? NULL : i % 3 == 1 ? asked : refused;
+                stage.request.shell = false;
+                p = stage_plan();
+                assert_int_equal(strdup_to(&p->work_root, in_scratch("home/project")), 0);
+                messages_begin();
+                assert_int_equal(plan_claude(p), 0);
+                said = messages_end();
+                if (warns)
+                        assert_one_message(said, "The login of profile " STAGE_PROFILE " does not allow --chrome");
+                else
+                        assert_string_equal(said, "");
+                assert_null(strstr(said, "s3cret"));
+        }
+
+        /* A guest may have put a link there. */
+        scratch_puts("elsewhere", rows[1].text);
+        (void) unlink(in_scratch(file));
+        assert_int_equal(symlink(in_scratch("elsewhere"), in_scratch(file)), 0);
+        stage.settings.chrome = true;
+        {
+                _cleanup_plan_ Plan *p = plan(NULL, false);
+
+                assert_non_null(p);
+        }
+        assert_int_equal(unlink(in_scratch(file)), 0);
+        stage.settings.chrome = false;
+}
+
 /* What claude is told is so: places and agents are those of the plan, names that drive a terminal are escaped. */
 static void test_briefing(void **state) {
         static const struct {
@@ -263,6 +320,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_command),
                 cmocka_unit_test(test_chrome),
+                cmocka_unit_test(test_chrome_login),
                 cmocka_unit_test(test_briefing),
                 cmocka_unit_test(test_shell),
                 cmocka_unit_test(test_files),
