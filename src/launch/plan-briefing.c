@@ -7,6 +7,7 @@
 
 #include "basic/alloc.h"
 #include "basic/str.h"
+#include "basic/strv.h"
 #include "launch/plan.h"
 
 static void print_mounts(FILE *f, const Plan *p, MountFlags mode) {
@@ -49,6 +50,9 @@ static void print_services(FILE *f, const Plan *p) {
                 (void) fprintf(f, "There is no ssh-agent and no ssh key here: git over ssh cannot log in.\n");
         if (plan_has_service(p, SERVICE_CLIPBOARD))
                 (void) fprintf(f, "wl-paste prints the user's clipboard, text and pictures. Nothing can be copied there.\n");
+        if (strv_env_get(p->environment, "CLAUDE_SANDBOX_INFISICAL"))
+                (void) fprintf(f, "infisical is logged in. All its logins are in CLAUDE_SANDBOX_INFISICAL, as JSON: give --token and --domain "
+                                "for another than the first choice.\n");
         if (!s->gpg_agent)
                 (void) fprintf(f, "There is no gpg-agent here: commits are not signed.\n");
 }

@@ -15,20 +15,11 @@
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/plan.h"
+#include "launch/token.h"
 #include "shared/env-file.h"
-#include "shared/subprocess.h"
 
 #define TOKEN_MAX 4096
-#define HELPER_USEC (10 * USEC_PER_SEC)
-#define CREDENTIALS_MAX (1 * MIB)
 #define GITHUB "github.com"
-
-static int add_variable(Plan *p, const char *name, const char *value) {
-        if (strv_env_get(p->environment, name))
-                return 0;
-
-        return strv_addf(&p->environment, "%s=%s", name, value) < 0 ? log_oom() : 0;
-}
 
 static int forward_environment(Plan *p) {
         STRV_FOREACH(name, p->request->settings->forward_env) {
@@ -47,23 +38,12 @@ static int forward_environment(Plan *p) {
                         continue;
                 }
 
-                r = add_variable(p, *name, value);
+                r = token_add_variable(p, *name, value);
                 if (r < 0)
                         return r;
         }
 
         return 0;
-}
-
-/* One line of printable characters: a notice or a label is no token. */
-static bool token_is_sound(const char *text) {
-        size_t n = strlen(text);
-
-        for (size_t i = 0; i < n; i++)
-                if (text[i] <= ' ' || text[i] > '~')
-                        return false;
-
-        return n > 0;
 }
 
 /* gh keeps its tokens where it likes, a key ring or a file: it is asked. `*ret` stays NULL when it has none, which was said. */
@@ -72,15 +52,12 @@ static int ask_gh(const char *host, char **ret) {
                 "GITHUB_ENTERPRISE_TOKEN" };
         char *const argv[] = { (char *) "gh", (char *) "auth", (char *) "token", (char *) "--hostname", (char *) host, NULL };
         _cleanup_free_ char *shown = str_escape(host), *output = NULL;
-        _cleanup_strv_ char **env = NULL;
         size_t n = 0;
         int r;
 
-        if (!shown || environment_pick(&env, passed, ELEMENTSOF(passed)) < 0 || strv_add(&env, "GH_PROMPT_DISABLED=1") < 0)
+        r = shown ? token_ask(argv, passed, ELEMENTSOF(passed), "GH_PROMPT_DISABLED=1", TOKEN_HELPER_USEC, TOKEN_MAX, &output, &n) : -ENOMEM;
+        if (r == -ENOMEM)
                 return log_oom();
-
-        r = subprocess_run(&(Subprocess) { .argv = argv, .env = env, .directory = "/", .timeout_usec = HELPER_USEC,
-                        .output_max = TOKEN_MAX }, &output, &n);
         if (r == 0 && n > 0 && output[n - 1] == '\n')
                 output[--n] = '\0';
         if (r == 0 && strlen(output) == n && token_is_sound(output)) {
@@ -94,8 +71,7 @@ static int ask_gh(const char *host, char **ret) {
                 log_warning("gh is not installed; the sandbox gets no GitHub token.");
         else
                 log_warning("gh has no token for %s (%s); the sandbox gets none. Log in: gh auth login --hostname %s .", shown,
-                                r == -ETIMEDOUT ? "it did not answer within 10 s" : r < 0 ? strerror(-r) :
-                                r > 0 ? "gh auth token failed" : "its answer is no token", shown);
+                                token_failure(r), shown);
         return 0;
 }
 
@@ -112,9 +88,9 @@ static int forward_gh(Plan *p) {
         if (r < 0 || !token)
                 return r;
 
-        r = add_variable(p, github ? "GH_TOKEN" : "GH_ENTERPRISE_TOKEN", token);
+        r = token_add_variable(p, github ? "GH_TOKEN" : "GH_ENTERPRISE_TOKEN", token);
         if (r >= 0 && !github)
-                r = add_variable(p, "GH_HOST", host);
+                r = token_add_variable(p, "GH_HOST", host);
         explicit_bzero(token, strlen(token));
         return r;
 }
@@ -148,13 +124,13 @@ static int forward_pulumi(Plan *p) {
         if (!path)
                 return log_oom();
 
-        r = io_read_file_at(AT_FDCWD, path, CREDENTIALS_MAX, &text, &n);
+        r = io_read_file_at(AT_FDCWD, path, TOKEN_FILE_MAX, &text, &n);
         if (r >= 0) {
                 o = json_tokener_parse(text);
                 token = json_object_is_type(o, json_type_object) ? pulumi_token(o) : NULL;
         }
         if (token)
-                r = add_variable(p, "PULUMI_ACCESS_TOKEN", token);
+                r = token_add_variable(p, "PULUMI_ACCESS_TOKEN", token);
         else {
                 log_warning("There is no token of a current https backend in %s; the sandbox gets none. Log in: pulumi login .", path);
                 r = 0;
@@ -175,6 +151,8 @@ int plan_tokens(Plan *p) {
                 r = forward_gh(p);
         if (r >= 0 && s->pulumi)
                 r = forward_pulumi(p);
+        if (r >= 0 && s->infisical)
+                r = plan_infisical(p);
 
         return r;
 }

@@ -14,6 +14,7 @@
  *   plan-claude.c     the command, its environment, the host's claude binary
  *   plan-briefing.c   what claude is told of the sandbox
  *   plan-tokens.c     variables and tokens that are asked for
+ *   plan-infisical.c  Infisical's tokens
  *   plan-podman.c     podman's command line for all that
  *
  * Later parts see what earlier ones put in; the order is that of plan_parts(). */

@@ -140,6 +140,7 @@ int plan_claude(Plan *p);     /* command, native binary, environment */
 int plan_mounts(Plan *p);     /* the mounts that every launch has */
 int plan_tokens(Plan *p);     /* variables and tokens that are asked for; called by plan_claude() */
 int plan_guards(Plan *p);     /* what lies over host-trusted files: after plan_mounts() */
+int plan_infisical(Plan *p);  /* Infisical's; called by plan_tokens() */
 int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
 int plan_mcp(Plan *p);        /* .mcp.json above the work root */
 int plan_trust(Plan *p);      /* the host's own certificate authorities */

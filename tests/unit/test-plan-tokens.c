@@ -110,10 +110,10 @@ static void test_gh(void **state) {
                 { "printf 'tok\\nmore\\n'", NULL, "GH_TOKEN", NULL, "its answer is no token" },
                 { "echo Token: tok", NULL, "GH_TOKEN", NULL, "its answer is no token" },
                 { "exit 0", NULL, "GH_TOKEN", NULL, "its answer is no token" },
-                { "echo tok; exit 1", NULL, "GH_TOKEN", NULL, "gh auth token failed" },
+                { "echo tok; exit 1", NULL, "GH_TOKEN", NULL, "it failed" },
                 { "printf 'a\\0b'", NULL, "GH_TOKEN", NULL, "its answer is no token" },
                 { "head -c 9999 /dev/zero | tr '\\0' a", NULL, "GH_TOKEN", NULL, "gh has no token" },
-                { "read x && echo tok; exit 1", NULL, "GH_TOKEN", NULL, "gh auth token failed" }, /* nobody answers a prompt */
+                { "read x && echo tok; exit 1", NULL, "GH_TOKEN", NULL, "it failed" }, /* nobody answers a prompt */
         };
 
         stage.settings.gh = true;
