@@ -285,8 +285,7 @@ int json_text_parse(const char *text, size_t n, JsonText *ret, char **ret_error)
         _cleanup_node_ JsonNode *root = NULL;
         int r;
 
-        if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-                p.at = 3;
+        p.at = json_mark_length(text, n);
         r = parse_value(&p, 0, &root);
         skip_blank(&p);
         if (r >= 0 && p.at < n)
@@ -466,7 +465,7 @@ static int compare_edits(const void *a, const void *b) {
 }
 
 int json_edits_apply(const JsonEdits *e, const JsonText *t, char **ret, size_t *ret_n) {
-        size_t size = t->n + 1, at = 0;
+        size_t size = t->n + 1, at = json_mark_length(t->text, t->n);
         char *text, *q;
 
         for (size_t i = 0; i < e->n; i++)

@@ -5,6 +5,8 @@
  * byte stays as it is. A library that reads values and prints them anew cannot do that: numbers, order, escapes and white space
  * of a user's settings would change. Strict: no comments, no trailing commas. A byte-order mark is passed over. */
 
+#include <string.h>
+
 #include "basic/macro.h"
 
 typedef enum JsonType {
@@ -32,6 +34,11 @@ typedef struct JsonText {
 
 #define JSON_DEPTH_MAX 64
 #define JSON_NODES_MAX 500000 /* names count, too */
+
+/* How many bytes a byte-order mark takes at the beginning: editors leave one, and not every reader passes it over. */
+static inline size_t json_mark_length(const char *text, size_t n) {
+        return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
 
 /* Returns 0, -ENOMEM, or -EBADMSG with "line L, column C: what is wrong there" in `*ret_error` (the caller's). */
 int json_text_parse(const char *text, size_t n, JsonText *ret, char **ret_error);
@@ -68,7 +75,7 @@ int json_edit_replace(JsonEdits *e, const JsonNode *node, char *by);
 /* Takes elements out of an array, with the commas that they need: those children for which `drop` is true. */
 int json_edit_filter(JsonEdits *e, const JsonText *t, const JsonNode *array, bool (*drop)(const JsonText *t, const JsonNode *child));
 
-/* The text with all edits made; they must not overlap. The caller frees. 0 or -ENOMEM. */
+/* The text with all edits made, without a byte-order mark; they must not overlap. The caller frees. 0 or -ENOMEM. */
 int json_edits_apply(const JsonEdits *e, const JsonText *t, char **ret, size_t *ret_n);
 void json_edits_clear(JsonEdits *e);
 #define _cleanup_json_edits_ _cleanup_(json_edits_clear)
