@@ -56,7 +56,7 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_RUN "/run/claude-sandbox"                 /* a tmpfs of the sandbox's own */
 #define GUEST_BIN GUEST_RUN "/bin"                      /* the guest program and its applets, read-only */
 #define GUEST_PROGRAM GUEST_BIN "/claude-sandbox-guest"
-#define GUEST_APPLETS { "bridge-connect", "wl-paste", "google-chrome", "google-chrome-stable" } /* links to it in GUEST_BIN */
+#define GUEST_APPLETS { "bridge-connect", "wl-paste", "google-chrome", "google-chrome-stable", "podman", "docker" } /* links in GUEST_BIN */
 #define GUEST_LAUNCH GUEST_RUN "/launch"                /* read-only view of the launch directory's guest/ */
 #define GUEST_BRIDGE_FILE GUEST_RUN "/bridge"           /* 0600, the guest user's: how to reach the bridge */
 #define GUEST_USER "appuser"
@@ -65,6 +65,9 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_CLAUDE_DIR GUEST_HOME "/.claude"
 #define GUEST_GNUPG_DIR GUEST_HOME "/.gnupg"
 #define GUEST_NATIVE_CLAUDE "/opt/claude-host/claude"
+#define GUEST_IMAGE_STORE "/opt/claude-host/image-store"
+#define GUEST_STORAGE_CONF "/etc/containers/storage.conf"
+#define FUSE_OVERLAYFS "/usr/bin/fuse-overlayfs"        /* on the host, too */
 #define GUEST_CHROME_SOCKET "/tmp/claude-mcp-browser-bridge-" GUEST_USER "/host.sock" /* where claude looks for its native host */
 
 /* Files in the launch directory's guest/, seen by the guest in GUEST_LAUNCH. Lists are NUL-terminated strings one behind

@@ -8,3 +8,4 @@ int applet_entry(int argc, char **argv);
 int applet_bridge_connect(int argc, char **argv);
 int applet_wl_paste(int argc, char **argv);
 int applet_browser(int argc, char **argv);
+int applet_podman(int argc, char **argv);

@@ -26,6 +26,8 @@ static const Applet applets[] = {
         { "wl-paste", applet_wl_paste },
         { "google-chrome", applet_browser },
         { "google-chrome-stable", applet_browser },
+        { "podman", applet_podman },
+        { "docker", applet_podman },
 };
 
 static const Applet *applet_find(const char *name) {

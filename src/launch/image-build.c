@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "basic/alloc.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "launch/foreground.h"
 #include "launch/image-build.h"
 
 static const struct {
@@ -46,44 +42,10 @@ int image_build_command(const ImageBuild *b, char ***ret) {
         return 0;
 }
 
-/* Keyboard signals are podman's business: this process waits for it, and then removes what it made. */
-static int spawn(char *const *argv, pid_t *ret) {
-        posix_spawnattr_t attributes;
-        sigset_t keyboard;
-        int r;
-
-        (void) sigemptyset(&keyboard);
-        (void) sigaddset(&keyboard, SIGINT);
-        (void) sigaddset(&keyboard, SIGQUIT);
-
-        r = posix_spawnattr_init(&attributes);
-        if (r != 0)
-                return -r;
-        (void) posix_spawnattr_setsigdefault(&attributes, &keyboard);
-        (void) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-        r = posix_spawnp(ret, argv[0], NULL, &attributes, argv, environ);
-        (void) posix_spawnattr_destroy(&attributes);
-        return -r;
-}
-
 int image_build_run(const ImageBuild *b, int *ret_status) {
         _cleanup_strv_ char **argv = NULL;
-        int r, status;
-        pid_t pid;
+        int r;
 
         r = image_build_command(b, &argv);
-        if (r < 0)
-                return r;
-
-        (void) signal(SIGINT, SIG_IGN);
-        (void) signal(SIGQUIT, SIG_IGN);
-        r = spawn(argv, &pid);
-        if (r < 0)
-                return r;
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return -errno;
-
-        *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        return 0;
+        return r < 0 ? r : foreground_run(argv, ret_status);
 }

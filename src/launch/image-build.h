@@ -27,6 +27,5 @@ typedef struct ImageBuild {
 /* podman's command line. 0 or -ENOMEM. */
 int image_build_command(const ImageBuild *b, char ***ret);
 
-/* Runs it on this process's standard streams and waits. Returns 0 with podman's exit status (128 + n for a signal), or
- * negative errno; -ENOENT when there is no such program. */
+/* Runs it as foreground_run() does. */
 int image_build_run(const ImageBuild *b, int *ret_status);

@@ -41,7 +41,6 @@ static int print_help(FILE *f) {
         (void) fprintf(f, "\n"
                           "  -h, --help                   Show this help, or behind a command its own\n"
                           "  --version                    Show the version\n"
-                          "\n"
                           "More: man claude-profile, man claude-profile.conf\n");
 
         return flush(f);

@@ -53,6 +53,11 @@ static void print_services(FILE *f, const Plan *p) {
         if (strv_env_get(p->environment, "CLAUDE_SANDBOX_INFISICAL"))
                 (void) fprintf(f, "infisical is logged in. All its logins are in CLAUDE_SANDBOX_INFISICAL, as JSON: give --token and --domain "
                                 "for another than the first choice.\n");
+        if (s->isolation == ISOLATION_KRUN)
+                (void) fprintf(f, "podman, where the image has it, runs containers as root of this machine. Those that write into the user's "
+                                "places need --user \"$(id -u):$(id -g)\", else the user cannot remove what they made.\n");
+        else
+                (void) fprintf(f, "Containers cannot be run here.\n");
         if (!s->gpg_agent)
                 (void) fprintf(f, "There is no gpg-agent here: commits are not signed.\n");
 }

@@ -10,6 +10,7 @@
  *   plan-guards.c     what lies over host-trusted files (guard-profile.c, guard-git.c)
  *   plan-links.c      what the profile shares with ~/.claude
  *   plan-mcp.c        MCP servers of the directories above
+ *   plan-images.c     images of MCP servers
  *   plan-trust.c      the host's own certificate authorities
  *   plan-claude.c     the command, its environment, the host's claude binary
  *   plan-briefing.c   what claude is told of the sandbox
@@ -260,7 +261,7 @@ int plan_mounts(Plan *p) {
 
 int plan_parts(Plan *p) {
         static int (*const parts[])(Plan *p) = { plan_ssh, plan_desktop, plan_mounts, plan_guards, plan_links, plan_mcp,
-                plan_trust, plan_claude };
+                plan_images, plan_trust, plan_claude };
 
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 int r;

@@ -143,6 +143,7 @@ int plan_guards(Plan *p);     /* what lies over host-trusted files: after plan_m
 int plan_infisical(Plan *p);  /* Infisical's; called by plan_tokens() */
 int plan_links(Plan *p);      /* what the profile shares with ~/.claude */
 int plan_mcp(Plan *p);        /* .mcp.json above the work root */
+int plan_images(Plan *p);     /* images of MCP servers */
 int plan_trust(Plan *p);      /* the host's own certificate authorities */
 
 /* plan_trust() with another root directory than the host's, for tests. */

@@ -17,6 +17,8 @@ const Verb *const verb_table[] = {
         &verb_stop,
         &verb_logs,
         &verb_build,
+        &verb_sandbox_cache,
+        &verb_sandbox_skill,
         NULL,
 };
 

@@ -15,6 +15,8 @@ extern const Verb verb_ps;
 extern const Verb verb_remove;
 extern const Verb verb_run;
 extern const Verb verb_sandbox;
+extern const Verb verb_sandbox_cache;
+extern const Verb verb_sandbox_skill;
 extern const Verb verb_shell;
 extern const Verb verb_stop;
 

@@ -107,6 +107,27 @@ __attribute__((unused)) static void make_path(const char *path) {
         }
 }
 
+/* The same with a directory of programs, first in PATH. */
+__attribute__((unused)) static int stage_setup_programs(void **state) {
+        char path[PATH_MAX];
+
+        if (stage_setup(state) < 0)
+                return -1;
+        make_path("bin");
+        (void) snprintf(path, sizeof(path), "%s:/usr/bin:/bin", in_scratch("bin"));
+        return setenv("PATH", path, 1);
+}
+
+/* A stand-in for a program: a shell script. */
+__attribute__((unused)) static void stage_program(const char *name, const char *script) {
+        char path[64], text[4096];
+
+        (void) snprintf(path, sizeof(path), "bin/%s", name);
+        (void) snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
+        scratch_puts(path, text);
+        assert_int_equal(chmod(in_scratch(path), 0755), 0);
+}
+
 __attribute__((unused)) static Plan *stage_plan(void) {
         Plan *p;
 

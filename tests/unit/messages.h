@@ -48,3 +48,11 @@ __attribute__((unused)) static void assert_one_message(const char *text, const c
                 if ((unsigned char) *p < 0x20 || *p == 0x7f)
                         fail_msg("a control character in: %s", text);
 }
+
+/* One line with `said` in it; NULL: nothing at all. */
+__attribute__((unused)) static void assert_said(const char *text, const char *said) {
+        if (said)
+                assert_one_message(text, said);
+        else
+                assert_string_equal(text, "");
+}

@@ -39,15 +39,6 @@ static void configure(const char *text) {
                 (void) unlink(in_scratch("home/.infisical/infisical-config.json"));
 }
 
-static void install(const char *script) {
-        char text[4096];
-
-        make_path("bin");
-        (void) snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
-        scratch_puts("bin/secret-tool", text);
-        assert_int_equal(chmod(in_scratch("bin/secret-tool"), 0755), 0);
-}
-
 static Plan *plan(const char *allowed, const char *said) {
         _cleanup_strv_ char **list = NULL;
         Plan *p = stage_plan();
@@ -58,10 +49,7 @@ static Plan *plan(const char *allowed, const char *said) {
         messages_begin();
         assert_int_equal(plan_infisical(p), 0);
         text = messages_end();
-        if (said)
-                assert_one_message(text, said);
-        else
-                assert_string_equal(text, "");
+        assert_said(text, said);
         assert_null(strstr(text, GOOD));
         assert_null(strstr(text, OLD));
         stage.settings.infisical = NULL;
@@ -92,7 +80,7 @@ static void test_selection(void **state) {
         };
 
         configure(USERS);
-        install("[ \"$1 $2 $3 $4\" = 'lookup service infisical-cli username' ] || exit 1; printf '%s ' \"$5\" >>\"$HOME/asked\"; " SECRET(GOOD));
+        stage_program("secret-tool", "[ \"$1 $2 $3 $4\" = 'lookup service infisical-cli username' ] || exit 1; printf '%s ' \"$5\" >>\"$HOME/asked\"; " SECRET(GOOD));
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_free_ char *asked = NULL;
                 _cleanup_plan_ Plan *p = NULL;
@@ -142,7 +130,7 @@ static void test_answers(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_plan_ Plan *p = NULL;
 
-                install(rows[i].script);
+                stage_program("secret-tool", rows[i].script);
                 p = plan("a@corp.example", rows[i].said);
                 assert_variable(p, "INFISICAL_TOKEN", rows[i].token);
                 assert_variable(p, "INFISICAL_DOMAIN", rows[i].token ? "https://app.infisical.com/api" : NULL);
@@ -163,7 +151,7 @@ static void test_variables(void **state) {
         _cleanup_plan_ Plan *both = NULL, *first = NULL, *expired = NULL;
 
         configure(USERS);
-        install(SECRET(GOOD));
+        stage_program("secret-tool", SECRET(GOOD));
         both = plan("corp.example", NULL);
         assert_variable(both, "INFISICAL_API_URL", "https://eu.infisical.com/api"); /* the one in use */
         assert_variable(both, "INFISICAL_DOMAIN", "https://eu.infisical.com/api");
@@ -173,7 +161,7 @@ static void test_variables(void **state) {
         assert_variable(first, "INFISICAL_API_URL", "https://app.infisical.com/api");
 
         /* Others count when the one in use has expired. */
-        install("case $5 in b@*) " SECRET(OLD) ";; *) " SECRET(GOOD) ";; esac");
+        stage_program("secret-tool", "case $5 in b@*) " SECRET(OLD) ";; *) " SECRET(GOOD) ";; esac");
         expired = plan("corp.example", "b@corp.example has expired");
         assert_variable(expired, "INFISICAL_API_URL", "https://app.infisical.com/api");
         assert_null(strstr(strv_env_get(expired->environment, "CLAUDE_SANDBOX_INFISICAL"), "b@corp"));
@@ -184,7 +172,7 @@ static void test_profile_counts(void **state) {
         static const char *const own[] = { "INFISICAL_TOKEN=mine", "INFISICAL_API_URL=https://mine.example", "INFISICAL_DOMAIN=https://mine.example" };
 
         configure(USERS);
-        install(SECRET(GOOD));
+        stage_program("secret-tool", SECRET(GOOD));
         for (size_t i = 0; i < ELEMENTSOF(own); i++) {
                 _cleanup_plan_ Plan *p = stage_plan();
                 char allowed[] = "a@corp.example";
@@ -210,7 +198,7 @@ static void test_configurations(void **state) {
                 { "{\"loggedInUsers\":[{\"email\":\"a@corp.example\",\"domain\":\"https://u:p@two.example\"}]}", "https://u:p@two.example" },
         };
 
-        install(SECRET(GOOD));
+        stage_program("secret-tool", SECRET(GOOD));
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_plan_ Plan *p = NULL;
 
@@ -229,7 +217,7 @@ static void test_hanging(void **state) {
         const char *text;
 
         configure(USERS);
-        install("exec tail -f /dev/null");
+        stage_program("secret-tool", "exec tail -f /dev/null");
         stage.settings.infisical = list;
         messages_begin();
         assert_int_equal(plan_infisical(p), 0);
@@ -239,16 +227,6 @@ static void test_hanging(void **state) {
         assert_contains(text, "a@corp.example (secret-tool: it did not answer within 10 s)");
         assert_contains(text, "C@Other.example (secret-tool: it did not answer within 10 s)");
         assert_null(p->environment);
-}
-
-static int setup(void **state) {
-        char path[PATH_MAX];
-
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        (void) snprintf(path, sizeof(path), "%s:/usr/bin:/bin", in_scratch("bin"));
-        return setenv("PATH", path, 1);
 }
 
 int main(void) {
@@ -261,5 +239,5 @@ int main(void) {
                 cmocka_unit_test(test_hanging),
         };
 
-        return cmocka_run_group_tests(tests, setup, stage_teardown);
+        return cmocka_run_group_tests(tests, stage_setup_programs, stage_teardown);
 }

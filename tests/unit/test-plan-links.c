@@ -23,15 +23,10 @@
 
 static Plan *plan(const char *said) {
         Plan *p = stage_plan();
-        const char *text;
 
         messages_begin();
         assert_int_equal(plan_links(p), 0);
-        text = messages_end();
-        if (said)
-                assert_one_message(text, said);
-        else
-                assert_string_equal(text, "");
+        assert_said(messages_end(), said);
         return p;
 }
 

@@ -23,15 +23,10 @@
 
 static Plan *plan(const char *said) {
         Plan *p = stage_plan();
-        const char *text;
 
         messages_begin();
         assert_int_equal(plan_tokens(p), 0);
-        text = messages_end();
-        if (said)
-                assert_one_message(text, said);
-        else
-                assert_string_equal(text, "");
+        assert_said(messages_end(), said);
         return p;
 }
 
@@ -89,15 +84,6 @@ static void test_forward_refused(void **state) {
         stage.settings.forward_env = NULL;
 }
 
-static void install_gh(const char *script) {
-        char path[PATH_MAX];
-
-        make_path("bin");
-        (void) snprintf(path, sizeof(path), "#!/bin/sh\n%s", script);
-        scratch_puts("bin/gh", path);
-        assert_int_equal(chmod(in_scratch("bin/gh"), 0755), 0);
-}
-
 static void test_gh(void **state) {
         static const struct {
                 const char *script, *host, *variable, *token, *said;
@@ -120,7 +106,7 @@ static void test_gh(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_plan_ Plan *p = NULL;
 
-                install_gh(rows[i].script);
+                stage_program("gh", rows[i].script);
                 if (rows[i].host)
                         (void) setenv("GH_HOST", rows[i].host, 1);
                 else
@@ -170,16 +156,6 @@ static void test_pulumi(void **state) {
         stage.settings.pulumi = false;
 }
 
-static int setup(void **state) {
-        char path[PATH_MAX];
-
-        if (scratch_make(state) < 0)
-                return -1;
-        stage_make();
-        (void) snprintf(path, sizeof(path), "%s:/usr/bin:/bin", in_scratch("bin"));
-        return setenv("PATH", path, 1);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_forward),
@@ -188,5 +164,5 @@ int main(void) {
                 cmocka_unit_test(test_pulumi),
         };
 
-        return cmocka_run_group_tests(tests, setup, stage_teardown);
+        return cmocka_run_group_tests(tests, stage_setup_programs, stage_teardown);
 }
