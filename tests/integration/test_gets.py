@@ -20,8 +20,8 @@ def _(t):
     work = t.tempdir()
     assert not (HOME / ".claude").exists(), "~/.claude is in the way"
     t.cleanup(shutil.rmtree, HOME / ".claude", ignore_errors=True)
-    p = inside(work, "ls -d %s/.claude" % HOME, check=False)
-    assert p.returncode != 0, p
+    p = inside(work, "ls -d %s/.claude; grep -c 'mcp.json\\|sandbox/settings.json\\|storage.conf\\|\\.git' /proc/self/mountinfo" % HOME, check=False)
+    assert p.returncode != 0 and p.stdout == "0\n", p
 
     (HOME / ".claude/commands").mkdir(parents=True)
     (HOME / ".claude/commands/x.md").write_text("a command\n")
@@ -55,19 +55,31 @@ def _(t):
     assert (top / ".mcp.json").read_text() == text and not (work / ".mcp.json").exists()
 
 
-@test("forwarded variables and gh's token arrive; they are in nobody's arguments and not in podman's configuration")
+@test("forwarded variables, gh's token and Infisical's arrive; they are in nobody's arguments and not in podman's configuration")
 def _(t):
     t.profile(PROFILE)
     work = t.tempdir()
+    assert not (HOME / ".infisical").exists()
+    (HOME / ".infisical").mkdir()
+    t.cleanup(shutil.rmtree, HOME / ".infisical")
+    (HOME / ".infisical/infisical-config.json").write_text(json.dumps({"loggedInUserEmail": "a@corp.example", "loggedInUsers": [
+        {"email": "a@corp.example", "domain": "https://i.corp.example/api"}, {"email": "b@else.example", "domain": "https://i.else.example"}]}))
     programs = t.tempdir()
     t.program("import sys\nprint('gh-' + 'token-' + sys.argv[4])\n", programs, "gh")  # a stand-in for GitHub's gh
+    # A stand-in for secret-tool, with a token that is good until 2100.
+    t.program("import sys\nprint('{\"JTWToken\":\"h.eyJleHAiOjQxMDI0NDQ4MDB9.' + sys.argv[5][0] + '\"}')\n", programs, "secret-tool")
     record = t.tempdir() / "record"
-    env = {"CLAUDE_PROFILE_SANDBOX_GH": "1", "CLAUDE_PROFILE_SANDBOX_FORWARD_ENV": "T_SECRET, T_NONE", "T_SECRET": "l1\nl2 \"x\"",
+    env = {"CLAUDE_PROFILE_SANDBOX_GH": "1", "CLAUDE_PROFILE_SANDBOX_INFISICAL": "corp.example", "CLAUDE_PROFILE_SANDBOX_FORWARD_ENV": "T_SECRET, T_NONE", "T_SECRET": "l1\nl2 \"x\"",
            "PATH": "%s:%s" % (programs, os.environ["PATH"]), "CLAUDE_PROFILE_PODMAN_BIN": str(t.podman(record=record))}
     p = inside(work, "printenv T_SECRET GH_TOKEN", env=env)
     assert p.stdout == 'l1\nl2 "x"\ngh-token-github.com\n', p
     assert "T_NONE is to be forwarded" in p.stderr, p
-    assert "gh-token" not in record.read_text() and "l2" not in record.read_text(), record.read_text()
+    p = inside(work, "printenv INFISICAL_TOKEN INFISICAL_API_URL INFISICAL_DOMAIN CLAUDE_SANDBOX_INFISICAL", env=env)
+    token, url, domain, all_of_them = p.stdout.splitlines()
+    assert (token, url, domain) == ("h.eyJleHAiOjQxMDI0NDQ4MDB9.a", "https://i.corp.example/api", "https://i.corp.example/api"), p
+    assert json.loads(all_of_them) == [{"email": "a@corp.example", "domain": url, "token": token}], p
+    assert not any(word in record.read_text() for word in ("gh-token", "l2", "eyJleHAi")), record.read_text()
+    assert inside(work, "env | grep INFISICAL", check=False).stdout == ""
     assert inside(work, "printenv T_SECRET GH_TOKEN", env={"T_SECRET": "x", "GH_TOKEN": "y"}, check=False).stdout == ""
 
 
