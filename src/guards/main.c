@@ -10,7 +10,6 @@
  * since the plan was made stops the launch. An entry that is bound over itself is not looked up on the host at all. */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "basic/str.h"
 #include "config.h"
 #include "shared/guard-bind.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 
 #define STATE_MAX MIB
@@ -30,7 +30,8 @@
 /* Of the container's file system, out of what the runtime says on standard input. */
 static int read_root(char **ret) {
         _cleanup_free_ char *text = NULL;
-        struct json_object *o, *root;
+        _cleanup_json_ Json *o = NULL;
+        const char *root;
         int r;
 
         r = io_read_all(STDIN_FILENO, STATE_MAX, &text, NULL);
@@ -38,10 +39,8 @@ static int read_root(char **ret) {
                 return r;
 
         o = json_tokener_parse(text);
-        r = json_object_object_get_ex(o, "root", &root) && json_object_is_type(root, json_type_string) ?
-                strdup_to(ret, json_object_get_string(root)) : -EBADMSG;
-        (void) json_object_put(o);
-        return r;
+        root = json_object_is_type(o, json_type_object) ? json_get_path(o, "root") : NULL;
+        return root ? strdup_to(ret, root) : -EBADMSG;
 }
 
 static bool is_directory(int fd) {

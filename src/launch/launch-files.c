@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "launch/guest-program.h"
 #include "launch/launch-files.h"
 #include "shared/copy-tree.h"
+#include "shared/json-object.h"
 #include "shared/manifest.h"
 #include "shared/mkdir.h"
 #include "shared/replace-file.h"
@@ -53,30 +53,33 @@ static int write_tree(const PlanTree *t, int dir_fd) {
 
 /* See oci-hooks(5). */
 static int write_hook(const Plan *p, int dir_fd) {
-        struct json_object *o = json_object_new_object(), *hook = json_object_new_object(), *args = json_object_new_array(),
-                *when = json_object_new_object(), *stages = json_object_new_array();
-        const char *text;
+        _cleanup_strv_ char **args = NULL;
+        static char *const stages[] = { (char *) "createContainer", NULL };
+        _cleanup_json_ Json *o = json_object_new_object(), *hook = json_object_new_object(), *when = json_object_new_object();
         int r;
 
-        (void) json_object_array_add(args, json_object_new_string("claude-sandbox-guards"));
-        (void) json_object_array_add(args, json_object_new_string(p->launch_path));
-        (void) json_object_object_add(hook, "path", json_object_new_string(GUARDS_PROGRAM));
-        (void) json_object_object_add(hook, "args", args);
-        (void) json_object_object_add(when, "always", json_object_new_boolean(true));
-        (void) json_object_array_add(stages, json_object_new_string("createContainer"));
-        (void) json_object_object_add(o, "version", json_object_new_string("1.0.0"));
-        (void) json_object_object_add(o, "hook", hook);
-        (void) json_object_object_add(o, "when", when);
-        (void) json_object_object_add(o, "stages", stages);
+        if (!o || !hook || !when)
+                return -ENOMEM;
 
-        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-        r = text ? 0 : -ENOMEM;
+        r = strv_add_many(&args, "claude-sandbox-guards", p->launch_path, NULL);
+        if (r >= 0)
+                r = json_add_string(hook, "path", GUARDS_PROGRAM);
+        if (r >= 0)
+                r = json_add_strings(hook, "args", args);
+        if (r >= 0)
+                r = json_add(when, "always", json_object_new_boolean(true));
+        if (r >= 0)
+                r = json_add_string(o, "version", "1.0.0");
+        if (r >= 0)
+                r = json_add(o, "hook", TAKE_PTR(hook));
+        if (r >= 0)
+                r = json_add(o, "when", TAKE_PTR(when));
+        if (r >= 0)
+                r = json_add_strings(o, "stages", stages);
         if (r >= 0 && mkdirat(dir_fd, LAUNCH_FILE_HOOKS, 0700) < 0)
                 r = -errno;
-        if (r >= 0)
-                r = io_write_new_at(dir_fd, LAUNCH_FILE_HOOKS "/guards.json", 0600, text, strlen(text));
-        (void) json_object_put(o);
-        return r;
+
+        return r < 0 ? r : json_write_new_at(dir_fd, LAUNCH_FILE_HOOKS "/guards.json", o);
 }
 
 static int write_guards(const Plan *p, int dir_fd) {

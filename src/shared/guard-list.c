@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
-
 #include "basic/alloc.h"
-#include "basic/io.h"
-#include "basic/path.h"
 #include "shared/guard-list.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 
 #define GUARDS_FILE_MAX (16 * MIB)
@@ -36,66 +33,38 @@ void guard_list_clear(GuardList *l) {
         *l = (GuardList) { 0 };
 }
 
-static int add_member(struct json_object *o, const char *key, struct json_object *value) {
-        if (value && json_object_object_add(o, key, value) >= 0)
-                return 0;
-
-        (void) json_object_put(value);
-        return -ENOMEM;
-}
-
-static int add_guard(struct json_object *array, const Guard *g) {
-        struct json_object *o = json_object_new_object();
+static int add_guard(Json *array, const Guard *g) {
+        _cleanup_json_ Json *o = json_object_new_object();
         int r;
 
-        r = o ? add_member(o, "path", json_object_new_string(g->path)) : -ENOMEM;
+        r = o ? json_add_string(o, "path", g->path) : -ENOMEM;
         if (r >= 0)
-                r = add_member(o, "source", json_object_new_string(g->source));
+                r = json_add_string(o, "source", g->source);
         if (r >= 0)
-                r = add_member(o, "target", json_object_new_string(g->target));
+                r = json_add_string(o, "target", g->target);
         if (r >= 0)
-                r = add_member(o, "read-only", json_object_new_boolean(g->read_only));
+                r = json_add(o, "read-only", json_object_new_boolean(g->read_only));
         if (r >= 0)
-                r = add_member(o, "pin", json_object_new_boolean(g->pin));
-        if (r >= 0 && json_object_array_add(array, o) < 0)
-                r = -ENOMEM;
-        if (r < 0)
-                (void) json_object_put(o);
-        return r;
+                r = json_add(o, "pin", json_object_new_boolean(g->pin));
+        return r < 0 ? r : json_append(array, TAKE_PTR(o));
 }
 
 int guard_list_write(int dir_fd, const GuardList *l) {
-        struct json_object *array = json_object_new_array();
-        const char *text = NULL;
+        _cleanup_json_ Json *array = json_object_new_array();
         int r;
 
         r = array ? 0 : -ENOMEM;
         for (size_t i = 0; i < l->n && r >= 0; i++)
                 r = add_guard(array, &l->guards[i]);
-        if (r >= 0) {
-                text = json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN);
-                r = text ? io_write_new_at(dir_fd, LAUNCH_FILE_GUARDS, 0600, text, strlen(text)) : -ENOMEM;
-        }
 
-        (void) json_object_put(array);
-        return r;
+        return r < 0 ? r : json_write_new_at(dir_fd, LAUNCH_FILE_GUARDS, array);
 }
 
-static const char *get_path(struct json_object *o, const char *key) {
-        struct json_object *value;
-
-        if (!json_object_object_get_ex(o, key, &value) || !json_object_is_type(value, json_type_string) ||
-                        !path_is_normalized(json_object_get_string(value)))
-                return NULL;
-
-        return json_object_get_string(value);
-}
-
-static int parse_guard(struct json_object *o, GuardList *l) {
-        struct json_object *read_only, *pin;
+static int parse_guard(Json *o, GuardList *l) {
+        Json *read_only, *pin;
         /* guard_list_add() copies. */
-        Guard g = { .path = (char *) get_path(o, "path"), .source = (char *) get_path(o, "source"),
-                .target = (char *) get_path(o, "target") };
+        Guard g = { .path = (char *) json_get_path(o, "path"), .source = (char *) json_get_path(o, "source"),
+                .target = (char *) json_get_path(o, "target") };
 
         if (!g.path || !g.source || !g.target || !json_object_object_get_ex(o, "read-only", &read_only) ||
                         !json_object_object_get_ex(o, "pin", &pin))
@@ -108,19 +77,12 @@ static int parse_guard(struct json_object *o, GuardList *l) {
 
 int guard_list_read(int dir_fd, GuardList *ret) {
         _cleanup_guard_list_ GuardList l = { 0 };
-        _cleanup_free_ char *text = NULL;
-        struct json_object *array;
+        _cleanup_json_ Json *array = NULL;
         int r;
 
-        r = io_read_file_at(dir_fd, LAUNCH_FILE_GUARDS, GUARDS_FILE_MAX, &text, NULL);
-        if (r < 0)
-                return r;
-
-        array = json_tokener_parse(text);
-        r = json_object_is_type(array, json_type_array) ? 0 : -EBADMSG;
+        r = json_read_at(dir_fd, LAUNCH_FILE_GUARDS, GUARDS_FILE_MAX, json_type_array, &array);
         for (size_t i = 0; r >= 0 && i < json_object_array_length(array); i++)
                 r = parse_guard(json_object_array_get_idx(array, i), &l);
-        (void) json_object_put(array);
         if (r < 0)
                 return r;
 

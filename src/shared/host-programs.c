@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
-
 #include "basic/alloc.h"
-#include "basic/io.h"
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "shared/host-programs.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 #include "shared/subprocess.h"
 
@@ -26,67 +24,31 @@ void host_programs_clear(HostPrograms *p) {
         *p = (HostPrograms) {};
 }
 
-static int add_string(struct json_object *o, const char *key, const char *value) {
-        struct json_object *s = json_object_new_string(value);
-
-        if (s && json_object_object_add(o, key, s) >= 0)
-                return 0;
-
-        (void) json_object_put(s);
-        return -ENOMEM;
-}
-
-static int fill(struct json_object *o, const HostPrograms *p) {
-        struct json_object *env = json_object_new_array();
-        int r = 0;
-
-        if (!env || json_object_object_add(o, "environment", env) < 0) {
-                (void) json_object_put(env);
-                return -ENOMEM;
-        }
-        STRV_FOREACH(e, p->environment)
-                if (r >= 0 && json_object_array_add(env, json_object_new_string(*e)) < 0)
-                        r = -ENOMEM;
-
-        if (r >= 0 && p->browser)
-                r = add_string(o, "browser", p->browser);
-        if (r >= 0 && p->paste)
-                r = add_string(o, "paste", p->paste);
-        if (r >= 0 && p->paste)
-                r = add_string(o, "paste-program", paste_program_to_string(p->paste_program));
-
-        return r;
-}
-
 int host_programs_write(int dir_fd, const HostPrograms *p) {
-        struct json_object *o = json_object_new_object();
-        const char *text = NULL;
+        _cleanup_json_ Json *o = json_object_new_object();
         int r;
 
-        r = o ? fill(o, p) : -ENOMEM;
-        if (r >= 0)
-                text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-        if (r >= 0)
-                r = text ? io_write_new_at(dir_fd, LAUNCH_FILE_PROGRAMS, 0600, text, strlen(text)) : -ENOMEM;
+        r = o ? json_add_strings(o, "environment", p->environment) : -ENOMEM;
+        if (r >= 0 && p->browser)
+                r = json_add_string(o, "browser", p->browser);
+        if (r >= 0 && p->paste)
+                r = json_add_string(o, "paste", p->paste);
+        if (r >= 0 && p->paste)
+                r = json_add_string(o, "paste-program", paste_program_to_string(p->paste_program));
 
-        (void) json_object_put(o);
-        return r;
+        return r < 0 ? r : json_write_new_at(dir_fd, LAUNCH_FILE_PROGRAMS, o);
 }
 
 /* An absolute path, or nothing. */
-static int take_path(struct json_object *o, const char *key, char **ret) {
-        struct json_object *value;
+static int take_path(Json *o, const char *key, char **ret) {
+        const char *path = json_get_string(o, key);
 
-        if (!json_object_object_get_ex(o, key, &value))
+        if (!json_object_object_get_ex(o, key, NULL))
                 return 0;
-        if (!json_object_is_type(value, json_type_string) || json_object_get_string(value)[0] != '/')
-                return -EBADMSG;
-
-        return strdup_to(ret, json_object_get_string(value));
+        return path && path[0] == '/' ? strdup_to(ret, path) : -EBADMSG;
 }
 
-static int parse(struct json_object *o, HostPrograms *p) {
-        struct json_object *env, *program;
+static int parse(Json *o, HostPrograms *p) {
         int r;
 
         r = take_path(o, "browser", &p->browser);
@@ -96,39 +58,22 @@ static int parse(struct json_object *o, HostPrograms *p) {
                 return r;
 
         if (p->paste) {
-                if (!json_object_object_get_ex(o, "paste-program", &program))
-                        return -EBADMSG;
-                p->paste_program = paste_program_from_string(json_object_get_string(program) ?: "");
+                p->paste_program = paste_program_from_string(json_get_string(o, "paste-program") ?: "");
                 if (p->paste_program < 0)
                         return -EBADMSG;
         }
 
-        if (!json_object_object_get_ex(o, "environment", &env) || !json_object_is_type(env, json_type_array))
-                return -EBADMSG;
-        for (size_t i = 0; i < json_object_array_length(env) && r >= 0; i++) {
-                struct json_object *e = json_object_array_get_idx(env, i);
-
-                r = json_object_is_type(e, json_type_string)
-                                    ? strv_add(&p->environment, json_object_get_string(e))
-                                    : -EBADMSG;
-        }
-
-        return r;
+        return json_get_strings(o, "environment", &p->environment);
 }
 
 int host_programs_read(int dir_fd, HostPrograms *ret) {
         _cleanup_host_programs_ HostPrograms p = {};
-        _cleanup_free_ char *text = NULL;
-        struct json_object *o;
+        _cleanup_json_ Json *o = NULL;
         int r;
 
-        r = io_read_file_at(dir_fd, LAUNCH_FILE_PROGRAMS, PROGRAMS_FILE_MAX, &text, NULL);
-        if (r < 0)
-                return r;
-
-        o = json_tokener_parse(text);
-        r = json_object_is_type(o, json_type_object) ? parse(o, &p) : -EBADMSG;
-        (void) json_object_put(o);
+        r = json_read_at(dir_fd, LAUNCH_FILE_PROGRAMS, PROGRAMS_FILE_MAX, json_type_object, &o);
+        if (r >= 0)
+                r = parse(o, &p);
         if (r < 0)
                 return r;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/un.h>
@@ -10,6 +9,7 @@
 #include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 #include "shared/manifest.h"
 #include "shared/profile.h"
@@ -18,10 +18,6 @@
 #define MANIFEST_DEPTH_MAX 4
 
 #define JSON_OUT (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
-
-typedef struct json_object Json;
-DEFINE_CLEANUP(Json *, json_object_put);
-#define _cleanup_json_ _cleanup_(json_object_putp)
 
 typedef struct json_tokener Tokener;
 DEFINE_CLEANUP(Tokener *, json_tokener_free);
@@ -48,20 +44,6 @@ bool service_has_path(ServiceKind kind) {
 
 /* Printing */
 
-/* Owns `value`, on failure too. */
-static int add_value(Json *object, const char *key, Json *value) {
-        if (!value || json_object_object_add(object, key, value) < 0) {
-                json_object_put(value);
-                return -ENOMEM;
-        }
-
-        return 0;
-}
-
-static int add_string(Json *object, const char *key, const char *value) {
-        return add_value(object, key, json_object_new_string(value));
-}
-
 static int add_service(Json *list, const ManifestService *service) {
         _cleanup_json_ Json *row = json_object_new_object();
         char name[WIRE_SERVICE_MAX];
@@ -70,35 +52,13 @@ static int add_service(Json *list, const ManifestService *service) {
         if (!row)
                 return -ENOMEM;
 
-        r = add_string(row, "name", service_format(service->id, name));
+        r = json_add_string(row, "name", service_format(service->id, name));
         if (r >= 0 && service->path)
-                r = add_string(row, "path", service->path);
+                r = json_add_string(row, "path", service->path);
         if (r < 0)
                 return r;
 
-        if (json_object_array_add(list, row) < 0)
-                return -ENOMEM;
-
-        row = NULL; /* the list's now */
-        return 0;
-}
-
-static int add_strings(Json *object, const char *key, char *const *strings) {
-        _cleanup_json_ Json *list = json_object_new_array();
-
-        if (!list)
-                return -ENOMEM;
-
-        STRV_FOREACH(s, strings) {
-                Json *item = json_object_new_string(*s);
-
-                if (!item || json_object_array_add(list, item) < 0) {
-                        json_object_put(item);
-                        return -ENOMEM;
-                }
-        }
-
-        return add_value(object, key, TAKE_PTR(list));
+        return json_append(list, TAKE_PTR(row));
 }
 
 int manifest_format(const Manifest *m, char **ret) {
@@ -112,17 +72,17 @@ int manifest_format(const Manifest *m, char **ret) {
         for (size_t i = 0; i < m->n_services && r >= 0; i++)
                 r = add_service(list, &m->services[i]);
         if (r >= 0)
-                r = add_string(root, "profile", m->profile);
+                r = json_add_string(root, "profile", m->profile);
         if (r >= 0)
-                r = add_string(root, "id", m->id);
+                r = json_add_string(root, "id", m->id);
         if (r >= 0)
-                r = add_string(root, "cgroup", m->cgroup);
+                r = json_add_string(root, "cgroup", m->cgroup);
         if (r >= 0)
-                r = add_string(root, "token", m->token);
+                r = json_add_string(root, "token", m->token);
         if (r >= 0)
-                r = add_value(root, "services", TAKE_PTR(list));
+                r = json_add(root, "services", TAKE_PTR(list));
         if (r >= 0 && m->ssh_keys)
-                r = add_strings(root, "ssh-keys", m->ssh_keys);
+                r = json_add_strings(root, "ssh-keys", m->ssh_keys);
         if (r < 0)
                 return r;
 
@@ -150,19 +110,8 @@ static int _printf_(2, 3) refuse(char **ret_error, const char *format, ...) {
         return -EBADMSG;
 }
 
-/* A string without NUL inside; NULL when `value` is anything else. */
-static const char *string_of(Json *value) {
-        const char *s;
-
-        if (!json_object_is_type(value, json_type_string))
-                return NULL;
-
-        s = json_object_get_string(value);
-        return strlen(s) == (size_t) json_object_get_string_len(value) ? s : NULL;
-}
-
 static int take_string(Json *value, const char *key, char **field, char **ret_error) {
-        const char *s = string_of(value);
+        const char *s = json_value_string(value);
 
         if (!s)
                 return refuse(ret_error, "\"%s\" is no string.", key);
@@ -181,9 +130,9 @@ static int parse_service(Manifest *m, Json *row, char **ret_error) {
 
         json_object_object_foreach(row, key, value) {
                 if (streq(key, "name"))
-                        name = string_of(value);
+                        name = json_value_string(value);
                 else if (streq(key, "path")) {
-                        path = string_of(value);
+                        path = json_value_string(value);
                         has_path = true;
                 } else
                         return refuse(ret_error, "A service has an unknown key.");
@@ -247,7 +196,7 @@ static int parse_ssh_keys(Manifest *m, Json *list, char **ret_error) {
                 return refuse(ret_error, "\"ssh-keys\" is empty.");
 
         for (size_t i = 0; i < n && r >= 0; i++) {
-                const char *s = string_of(json_object_array_get_idx(list, i));
+                const char *s = json_value_string(json_object_array_get_idx(list, i));
 
                 if (!s || !ssh_selector_is_valid(s))
                         return refuse(ret_error, "One of \"ssh-keys\" selects no key.");
@@ -258,7 +207,7 @@ static int parse_ssh_keys(Manifest *m, Json *list, char **ret_error) {
 }
 
 static int parse_token(Manifest *m, Json *value, char **ret_error) {
-        const char *s = string_of(value);
+        const char *s = json_value_string(value);
 
         if (!s || !hex_is_valid(s, WIRE_TOKEN_LENGTH))
                 return refuse(ret_error, "The token is malformed.");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
 #include <stdio.h>
 
 #include "basic/alloc.h"
@@ -8,6 +7,7 @@
 #include "basic/parse.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 #include "shared/podman.h"
 #include "shared/subprocess.h"
@@ -24,76 +24,37 @@ int podman_environment(char ***ret) {
         return environment_pick(ret, names, ELEMENTSOF(names));
 }
 
-static struct json_object *access_to_json(const PodmanAccess *a) {
-        struct json_object *o = json_object_new_object(), *env = json_object_new_array();
-
-        if (!o || !env) {
-                (void) json_object_put(o);
-                (void) json_object_put(env);
-                return NULL;
-        }
-
-        STRV_FOREACH(e, a->environment)
-                (void) json_object_array_add(env, json_object_new_string(*e));
-        (void) json_object_object_add(o, "podman", json_object_new_string(a->program));
-        (void) json_object_object_add(o, "environment", env);
-
-        return o;
-}
-
 int podman_access_write(int dir_fd, const PodmanAccess *a) {
-        struct json_object *o;
-        const char *text;
+        _cleanup_json_ Json *o = json_object_new_object();
         int r;
 
-        o = access_to_json(a);
-        if (!o)
-                return -ENOMEM;
+        r = o ? json_add_string(o, "podman", a->program) : -ENOMEM;
+        if (r >= 0)
+                r = json_add_strings(o, "environment", a->environment);
 
-        text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-        r = text ? io_write_new_at(dir_fd, LAUNCH_FILE_CLEANUP, 0600, text, strlen(text)) : -ENOMEM;
-        (void) json_object_put(o);
-        return r;
+        return r < 0 ? r : json_write_new_at(dir_fd, LAUNCH_FILE_CLEANUP, o);
 }
 
-static int access_from_json(struct json_object *o, PodmanAccess *ret) {
+int podman_access_read(int dir_fd, PodmanAccess *ret) {
         _cleanup_podman_access_ PodmanAccess a = { 0 };
-        struct json_object *program, *env;
+        _cleanup_json_ Json *o = NULL;
+        const char *program;
         int r;
 
-        if (!json_object_object_get_ex(o, "podman", &program) || !json_object_is_type(program, json_type_string) ||
-                        !json_object_object_get_ex(o, "environment", &env) || !json_object_is_type(env, json_type_array))
-                return -EBADMSG;
+        r = json_read_at(dir_fd, LAUNCH_FILE_CLEANUP, CLEANUP_FILE_MAX, json_type_object, &o);
+        if (r < 0)
+                return r;
 
-        r = strdup_to(&a.program, json_object_get_string(program));
-        for (size_t i = 0; i < json_object_array_length(env) && r >= 0; i++) {
-                struct json_object *e = json_object_array_get_idx(env, i);
-
-                r = json_object_is_type(e, json_type_string) ? strv_add(&a.environment, json_object_get_string(e)) : -EBADMSG;
-        }
+        program = json_get_string(o, "podman");
+        r = program ? strdup_to(&a.program, program) : -EBADMSG;
+        if (r >= 0)
+                r = json_get_strings(o, "environment", &a.environment);
         if (r < 0)
                 return r;
 
         *ret = a;
         a = (PodmanAccess) { 0 };
         return 0;
-}
-
-int podman_access_read(int dir_fd, PodmanAccess *ret) {
-        _cleanup_free_ char *text = NULL;
-        struct json_object *o;
-        int r;
-
-        r = io_read_file_at(dir_fd, LAUNCH_FILE_CLEANUP, CLEANUP_FILE_MAX, &text, NULL);
-        if (r < 0)
-                return r;
-
-        o = json_tokener_parse(text);
-        if (!o)
-                return -EBADMSG;
-        r = access_from_json(o, ret);
-        (void) json_object_put(o);
-        return r;
 }
 
 void podman_access_clear(PodmanAccess *a) {

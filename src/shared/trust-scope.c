@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
 #include <stdlib.h>
 
 #include "basic/alloc.h"
-#include "basic/io.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "shared/json-object.h"
 #include "shared/launch-dir.h"
 #include "shared/trust-scope.h"
 
@@ -23,100 +22,48 @@ void trust_scope_clear(TrustScope *s) {
         *s = (TrustScope) { 0 };
 }
 
-static int add_member(struct json_object *o, const char *key, struct json_object *value) {
-        if (value && json_object_object_add(o, key, value) >= 0)
-                return 0;
-
-        (void) json_object_put(value);
-        return -ENOMEM;
-}
-
-static int add_list(struct json_object *o, const char *key, char *const *list) {
-        struct json_object *array = json_object_new_array();
-        int r = array ? 0 : -ENOMEM;
-
-        STRV_FOREACH(s, list) {
-                struct json_object *item = r >= 0 ? json_object_new_string(*s) : NULL;
-
-                if (item && json_object_array_add(array, item) >= 0)
-                        continue;
-                (void) json_object_put(item);
-                r = -ENOMEM;
-        }
-        if (r >= 0)
-                return add_member(o, key, array);
-
-        (void) json_object_put(array);
-        return r;
-}
-
 int trust_scope_write(int dir_fd, const TrustScope *s) {
-        struct json_object *o = json_object_new_object();
-        const char *text = NULL;
+        _cleanup_json_ Json *o = json_object_new_object();
         int r;
 
-        r = o ? add_member(o, "profile", json_object_new_string(s->profile)) : -ENOMEM;
+        r = o ? json_add_string(o, "profile", s->profile) : -ENOMEM;
         if (r >= 0)
-                r = add_member(o, "work-root", json_object_new_string(s->work_root));
+                r = json_add_string(o, "work-root", s->work_root);
         if (r >= 0)
-                r = add_member(o, "directory", json_object_new_string(s->directory));
+                r = json_add_string(o, "directory", s->directory);
         if (r >= 0)
-                r = add_list(o, "git-directories", s->git_dirs);
+                r = json_add_strings(o, "git-directories", s->git_dirs);
         if (r >= 0)
-                r = add_list(o, "trusted-paths", s->trusted_paths);
+                r = json_add_strings(o, "trusted-paths", s->trusted_paths);
         if (r >= 0)
-                r = add_list(o, "report-paths", s->report_paths);
-        if (r >= 0) {
-                text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-                r = text ? io_write_new_at(dir_fd, LAUNCH_FILE_TRUST_SCOPE, 0600, text, strlen(text)) : -ENOMEM;
-        }
+                r = json_add_strings(o, "report-paths", s->report_paths);
 
-        (void) json_object_put(o);
+        return r < 0 ? r : json_write_new_at(dir_fd, LAUNCH_FILE_TRUST_SCOPE, o);
+}
+
+static int get_path(Json *o, const char *key, char **ret) {
+        const char *path = json_get_path(o, key);
+
+        return path ? strdup_to(ret, path) : -EBADMSG;
+}
+
+static int get_paths(Json *o, const char *key, char ***ret) {
+        int r;
+
+        r = json_get_strings(o, key, ret);
+        STRV_FOREACH(path, *ret)
+                if (!path_is_normalized(*path))
+                        r = -EBADMSG;
+
         return r;
-}
-
-static int get_path(struct json_object *o, const char *key, char **ret) {
-        struct json_object *value;
-
-        if (!json_object_object_get_ex(o, key, &value) || !json_object_is_type(value, json_type_string) ||
-                        !path_is_normalized(json_object_get_string(value)))
-                return -EBADMSG;
-
-        return strdup_to(ret, json_object_get_string(value));
-}
-
-static int get_list(struct json_object *o, const char *key, bool paths, char ***ret) {
-        struct json_object *array;
-
-        if (!json_object_object_get_ex(o, key, &array) || !json_object_is_type(array, json_type_array))
-                return -EBADMSG;
-
-        for (size_t i = 0; i < json_object_array_length(array); i++) {
-                struct json_object *item = json_object_array_get_idx(array, i);
-                int r;
-
-                if (!json_object_is_type(item, json_type_string) || (paths && !path_is_normalized(json_object_get_string(item))))
-                        return -EBADMSG;
-                r = strv_add(ret, json_object_get_string(item));
-                if (r < 0)
-                        return r;
-        }
-
-        return 0;
 }
 
 int trust_scope_read(int dir_fd, TrustScope *ret) {
         _cleanup_trust_scope_ TrustScope s = { 0 };
-        _cleanup_free_ char *text = NULL;
-        struct json_object *o;
+        _cleanup_json_ Json *o = NULL;
         int r;
 
-        r = io_read_file_at(dir_fd, LAUNCH_FILE_TRUST_SCOPE, SCOPE_FILE_MAX, &text, NULL);
-        if (r < 0)
-                return r;
-
-        o = json_tokener_parse(text);
-        r = json_object_is_type(o, json_type_object) ? 0 : -EBADMSG;
+        r = json_read_at(dir_fd, LAUNCH_FILE_TRUST_SCOPE, SCOPE_FILE_MAX, json_type_object, &o);
         if (r >= 0)
                 r = get_path(o, "profile", &s.profile);
         if (r >= 0)
@@ -124,12 +71,11 @@ int trust_scope_read(int dir_fd, TrustScope *ret) {
         if (r >= 0)
                 r = get_path(o, "directory", &s.directory);
         if (r >= 0)
-                r = get_list(o, "git-directories", true, &s.git_dirs);
+                r = get_paths(o, "git-directories", &s.git_dirs);
         if (r >= 0)
-                r = get_list(o, "trusted-paths", true, &s.trusted_paths);
+                r = get_paths(o, "trusted-paths", &s.trusted_paths);
         if (r >= 0)
-                r = get_list(o, "report-paths", false, &s.report_paths);
-        (void) json_object_put(o);
+                r = json_get_strings(o, "report-paths", &s.report_paths);
         if (r < 0)
                 return r;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-#include <json-c/json.h>
-
 #include "basic/alloc.h"
 #include "basic/parse.h"
 #include "basic/str.h"
+#include "shared/json-object.h"
 #include "supervisor/request.h"
 
 static const char *const request_names[] = {
@@ -17,20 +16,8 @@ static const char *const request_names[] = {
 };
 static_assert(ELEMENTSOF(request_names) == _REQUEST_KIND_MAX, "a name for each request");
 
-static const char *get_string(struct json_object *o, const char *key) {
-        struct json_object *value;
-
-        if (!json_object_object_get_ex(o, key, &value) || !json_object_is_type(value, json_type_string))
-                return NULL;
-        /* A string with a NUL inside is longer than it looks. */
-        if (strlen(json_object_get_string(value)) != (size_t) json_object_get_string_len(value))
-                return NULL;
-
-        return json_object_get_string(value);
-}
-
 static int parse_hold(struct json_object *o, Request *r) {
-        const char *id = get_string(o, "id"), *directory = get_string(o, "directory");
+        const char *id = json_get_string(o, "id"), *directory = json_get_string(o, "directory");
 
         if (!id || !hex_is_valid(id, LAUNCH_ID_LENGTH) || !directory || directory[0] != '/')
                 return -EBADMSG;
@@ -41,7 +28,7 @@ static int parse_hold(struct json_object *o, Request *r) {
 }
 
 static int parse_question(struct json_object *o, const char *key, Request *r) {
-        const char *id = get_string(o, "id"), *text = get_string(o, key);
+        const char *id = json_get_string(o, "id"), *text = json_get_string(o, key);
 
         if (!id || !hex_is_valid(id, LAUNCH_ID_LENGTH) || !text)
                 return -EBADMSG;
@@ -61,7 +48,7 @@ static int parse_done(struct json_object *o, Request *r) {
 }
 
 static int parse_object(struct json_object *o, Request *r) {
-        const char *name = get_string(o, "request");
+        const char *name = json_get_string(o, "request");
 
         for (RequestKind k = 0; name && k < _REQUEST_KIND_MAX; k++) {
                 if (!streq(name, request_names[k]))
