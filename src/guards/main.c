@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "basic/io.h"
 #include "basic/log.h"
 #include "basic/str.h"
+#include "basic/wire.h"
 #include "config.h"
 #include "shared/guard-bind.h"
 #include "shared/json-object.h"
@@ -41,6 +43,14 @@ static int read_root(char **ret) {
         o = json_tokener_parse(text);
         root = json_object_is_type(o, json_type_object) ? json_get_path(o, "root") : NULL;
         return root ? strdup_to(ret, root) : -EBADMSG;
+}
+
+/* The hook runs as the container's root, another user of the host, whose capabilities end where a file's group is not mapped: it
+ * looks at files as the user whose they are. That one is uid and gid 1000 in every sandbox (plan-podman.c). */
+static int become_user(void) {
+        (void) setfsgid(GUEST_UID);
+        (void) setfsuid(GUEST_UID);
+        return setfsuid((uid_t) -1) == GUEST_UID ? 0 : -EPERM;
 }
 
 static bool is_directory(int fd) {
@@ -110,13 +120,12 @@ static int mount_all(int launch_fd, int root_fd, char **ret_why) {
 
 /* The launcher is told by a file: what a hook prints does not reach it. */
 static void tell(int launch_fd, int error, const char *why) {
-        if (why)
-                (void) log_error(0, "%s", why);
-        else
-                (void) log_error(error, "Cannot mount the guards");
-        /* The container's root owns it, and the launcher is to read it; the directory is the user's alone. */
-        if (why && launch_fd >= 0)
-                (void) io_write_new_at(launch_fd, LAUNCH_FILE_FAULT, 0644, why, strlen(why));
+        _cleanup_free_ char *text = NULL;
+
+        (void) log_error(0, "%s", why ?: "The guards could not be mounted.");
+        if (asprintf_to(&text, "%s%s%s", why ?: "The guards could not be mounted: ", why ? "" : strerror(-error), why ? "" : ".") >= 0 &&
+                        launch_fd >= 0)
+                (void) io_write_new_at(launch_fd, LAUNCH_FILE_FAULT, 0600, text, strlen(text));
 }
 
 int main(int argc, char *argv[]) {
@@ -136,12 +145,14 @@ int main(int argc, char *argv[]) {
         r = fd_fill_stdio();
         if (r >= 0)
                 r = read_root(&root);
+        if (r >= 0) {
+                root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC); /* lies among what the container's root owns */
+                r = root_fd < 0 ? -errno : become_user();
+        }
         if (r >= 0)
                 r = launch_fd = io_open_no_links(argv[1]);
-        if (r >= 0) {
-                root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-                r = root_fd < 0 ? -errno : mount_all(launch_fd, root_fd, &why);
-        }
+        if (r >= 0)
+                r = mount_all(launch_fd, root_fd, &why);
         if (r < 0)
                 tell(launch_fd, r, why);
 

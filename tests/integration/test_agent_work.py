@@ -112,6 +112,16 @@ def _(t):
     assert git("-C", other, "log", "-1", "--format=%s").stdout
 
 
+@test("a work tree and a profile that belong to a group which is nobody's in the sandbox: guarded, and worked in, like any other")
+def _(t):
+    profile = t.profile(PROFILE)
+    root = t.repository()
+    run("sudo", "chgrp", "-R", "root", root, profile)
+    root.chmod(0o700)
+    p = shell(PROFILE, "sh", "-c", "echo x >> .git/config; git -c user.name=a -c user.email=a@example.invalid commit -q --allow-empty -m x; echo $?", cwd=root)
+    assert p.stdout == "0\n" and "Read-only" in p.stderr, p
+
+
 @test("hooks run, from the copy: git's own directory, and one in the tree that core.hooksPath names, as husky has it")
 def _(t):
     t.profile(PROFILE)
