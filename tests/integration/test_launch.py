@@ -324,6 +324,8 @@ def _(t):
     assert "host-secret" not in p.stdout and "host-secret" not in " ".join(call["args"])
     expected = {"CLAUDE_CONFIG_DIR", "TERM", "COLORTERM", "DISABLE_AUTOUPDATER", "HOME", "USER", "LOGNAME", "SHELL", "PATH", "container", "HOSTNAME",
                 "LANG", "PWD", "SHLVL", "_", "OLDPWD", "GIT_CONFIG_GLOBAL"}
+    # The host's own certificate authorities.
+    expected |= {"SSL_CERT_FILE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
     assert set(inside) <= expected, set(inside) - expected
 
 

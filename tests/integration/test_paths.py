@@ -175,7 +175,7 @@ def _(t):
     assert reference[b"/opt/claude-host/claude"][2] == b"ro"
     allowed = {b"/home/appuser/.claude", b"/home/appuser/.ssh", b"/run/claude-sandbox", b"/run/claude-sandbox/bin", b"/run/claude-sandbox/launch",
                b"/opt/claude-host/claude", b"/home/appuser/.gitconfig", b"/etc/ssh/ssh_known_hosts", b"/home/appuser/.claude/settings.json",
-               b"/home/appuser/.claude/.env", b"/home/appuser/.claude/.sandbox"}
+               b"/home/appuser/.claude/.env", b"/home/appuser/.claude/.sandbox", b"/etc/ssl/certs", b"/usr/local/share/ca-certificates"}
     assert set(reference) <= allowed, set(reference) - allowed
 
     places = [parent / name for name in ODD_NAMES]
