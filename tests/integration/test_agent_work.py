@@ -117,7 +117,10 @@ def _(t):
     profile = t.profile(PROFILE)
     root = t.repository()
     run("sudo", "chgrp", "-R", "root", root, profile)
-    root.chmod(0o700)
+    # The runtime itself changes into the work root, as a user of its own.
+    root.chmod(0o711)
+    for path in (root / ".git", root / ".git/hooks", profile):
+        path.chmod(0o700)
     p = shell(PROFILE, "sh", "-c", "echo x >> .git/config; git -c user.name=a -c user.email=a@example.invalid commit -q --allow-empty -m x; echo $?", cwd=root)
     assert p.stdout == "0\n" and "Read-only" in p.stderr, p
 
