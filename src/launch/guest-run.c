@@ -202,15 +202,23 @@ static int give_go(Run *run) {
 
 /* On every supervisor's word; only the first one's lets the guest begin. */
 static void on_guarded(void *userdata, int error, const char *why) {
+        _cleanup_free_ char *fault = NULL;
         Run *run = userdata;
 
-        if (error >= 0 && run->state == RUN_CREATING && guest_run_pending_signal() == 0)
-                error = give_go(run);
+        if (error >= 0 && run->state == RUN_CREATING && guest_run_pending_signal() == 0) {
+                /* What was lifted before the supervisor began to watch; from here on it hears of it. */
+                error = mounts_check(run->options->plan, run->container, &fault);
+                if (error >= 0)
+                        error = give_go(run);
+        }
         if (error >= 0 || run->state == RUN_KILLED)
                 return;
 
-        run->error = why ? log_error(error, "The sandbox is ended, because a guard cannot be kept in place: %s.", why) :
-                log_error(error, "The sandbox is ended, because its supervisor does not keep its guards in place");
+        if (fault)
+                run->error = log_error(error, "%s The sandbox was not started.", fault);
+        else
+                run->error = why ? log_error(error, "The sandbox is ended, because a guard cannot be kept in place: %s.", why) :
+                        log_error(error, "The sandbox is ended, because its supervisor does not keep its guards in place");
         run_kill(run);
 }
 
@@ -229,6 +237,7 @@ static int on_check(sd_event_source *s, uint64_t usec, void *userdata) {
                 if (guest_run_pending_signal() > 0)
                         return 0; /* on_signal() is next, and ends it */
                 r = network_check(run->container, &why);
+                log_debug("launch %s: the mounts are as planned, the supervisor is asked to keep the guards", run->options->plan->id);
                 if (r >= 0)
                         r = supervisor_line_guard(run->options->supervisor, run->options->guest_cgroup_fd, on_guarded, run);
                 if (r >= 0)

@@ -368,6 +368,12 @@ static void read_contents(Keep *k) {
         }
 }
 
+/* Before the guest has got its go, the launcher compares the mounts with its plan once more when the watch stands: what was lifted
+ * until then it finds itself, for less than guards_settle() takes. */
+static bool guest_has_begun(void) {
+        return faccessat(KEEP_FD_LAUNCH, "guest/" LAUNCH_FILE_GO, F_OK, AT_SYMLINK_NOFOLLOW) >= 0;
+}
+
 static int keep(Keep *k) {
         int r;
 
@@ -376,7 +382,7 @@ static int keep(Keep *k) {
                 r = watch_all(k);
         if (r >= 0 && k->task->first)
                 read_contents(k);
-        if (r >= 0)
+        if (r >= 0 && (!k->task->first || guest_has_begun()))
                 r = settle(k);
 
         /* Also when the launch has to end: something is there that was not. */
