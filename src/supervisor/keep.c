@@ -242,8 +242,9 @@ static int look(Keep *k, bool bind) {
         int r, left = 0;
 
         r = guards_settle(KEEP_FD_CONTAINER, k->guards, bind, k->states, &k->fault);
-        if (r == -ESTALE)
-                return r;
+        /* ENOENT: what was to be mounted on was replaced between a look at it and the mount, by another launch's supervisor, say. */
+        if (r == -ESTALE || r == -ENOENT)
+                return -ESTALE;
         if (r == -ENOSYS)
                 return give_up(k, r, SIZE_MAX, "Keeping guards in place needs Linux 5.12, and this is an older one");
         if (r == -ELOOP)
