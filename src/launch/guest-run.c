@@ -41,6 +41,7 @@
 #include "launch/mount-check.h"
 #include "launch/network.h"
 #include "launch/podman-spawn.h"
+#include "launch/trust-report.h"
 #include "shared/bus.h"
 #include "shared/cgroup.h"
 
@@ -436,8 +437,13 @@ static int run_loop(Run *run) {
                 return log_error(r, "Cannot start %s", run->options->podman->program);
 
         r = sd_event_add_child(run->event, NULL, run->podman, WEXITED, on_podman, run);
-        if (r >= 0)
+        if (r >= 0) {
+                /* While podman is at work, and before the go, which only the loop gives. */
+                run->error = trust_report_begin(run->options->plan, run->options->launch_fd);
+                if (run->error < 0)
+                        run_kill(run);
                 r = sd_event_loop(run->event);
+        }
         if (r < 0) {
                 run_kill(run);
                 return log_error(r, "Cannot watch the sandbox");

@@ -213,8 +213,6 @@ static int prepare(Launch *l) {
         if (r >= 0)
                 r = launch_files_write(l->plan, l->dir_fd, &l->podman);
         if (r >= 0)
-                r = trust_report_begin(l->plan, l->dir_fd);
-        if (r >= 0)
                 r = start_bridge(l);
         if (r < 0)
                 return r;
