@@ -83,12 +83,20 @@ int io_read_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t
         return io_read_all(fd, max, ret, ret_n);
 }
 
-int io_open_no_links(const char *path) {
-        const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS };
+static int open_resolved(int dir_fd, const char *path, int flags, uint64_t resolve) {
+        const struct open_how how = { .flags = (uint64_t) flags | O_CLOEXEC, .resolve = resolve };
         int fd;
 
-        fd = (int) syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+        fd = (int) syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
         return fd < 0 ? -errno : fd;
+}
+
+int io_open_no_links(const char *path) {
+        return open_resolved(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, RESOLVE_NO_SYMLINKS);
+}
+
+int io_open_beneath(int dir_fd, const char *path, int flags) {
+        return open_resolved(dir_fd, *path == '\0' ? "." : path, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
 int io_write_new_at(int dir_fd, const char *path, mode_t mode, const void *buf, size_t n) {

@@ -22,6 +22,10 @@ int io_read_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t
  * or negative errno. */
 int io_open_no_links(const char *path);
 
+/* Opens `path` ("" is the directory itself) below `dir_fd`, by no link and by no ".." out of it. With O_PATH | O_NOFOLLOW in `flags` a link in
+ * the last component is opened itself; else a link anywhere: -ELOOP. Close-on-exec. Returns a descriptor or negative errno. */
+int io_open_beneath(int dir_fd, const char *path, int flags);
+
 /* Creates `path` below `dir_fd` with exactly `mode`; it must not exist. Returns 0 or negative errno. */
 int io_write_new_at(int dir_fd, const char *path, mode_t mode, const void *buf, size_t n);
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@
 #include "launch/guards.h"
 
 #define GIT_DIRS_MAX 1000
-#define INCLUDE_DEPTH_MAX 8
+#define INCLUDE_DEPTH_MAX 10 /* as git has it */
 #define POINTER_MAX (PATH_MAX + 16)
 #define WORKTREES "worktrees"
 
@@ -96,12 +97,23 @@ static void path_simplify(char *path) {
         *out = '\0';
 }
 
+/* "~/…" and "~user/…" of this user: what follows the slash, or NULL. */
+static const char *below_home(const char *value) {
+        const struct passwd *user = getpwuid(geteuid());
+        const char *rest = str_after_prefix(value, "~"), *named;
+
+        named = rest && user ? str_after_prefix(rest, user->pw_name) : NULL;
+        if (named && *named == '/')
+                return named + 1;
+        return rest && *rest == '/' ? rest + 1 : NULL;
+}
+
 static int resolve(const Plan *p, const char *value, const char *base, char **ret) {
         const char *rest;
 
         if (*value == '/')
                 *ret = strdup(value);
-        else if ((rest = str_after_prefix(value, "~/")))
+        else if ((rest = below_home(value)))
                 *ret = path_join(p->request->dirs->home, rest);
         else
                 *ret = path_join(base, value);
@@ -221,6 +233,8 @@ static int guard_config(Plan *p, const char *path, const char *work_tree, unsign
         if (fd < 0 || depth > INCLUDE_DEPTH_MAX)
                 return 0; /* guarded, or refused, by its name */
         r = io_read_all(fd, GIT_CONFIG_MAX, &text, &n);
+        if (r >= 0 && strlen(text) != n)
+                r = -EBADMSG; /* a NUL, behind which git may read on */
         if (r >= 0 && !strcasestr(text, "path") && !strcasestr(text, "attributesfile"))
                 return 0;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "basic/strv.h"
 #include "launch/mcp-image.h"
 #include "launch/mcp-servers.h"
+#include "shared/json-object.h"
 #include "shared/json-text.h"
 
 #define MCP_FILE_MAX (1 * MIB)
@@ -84,12 +84,6 @@ int mcp_file_read(const char *path, char **ret, size_t *ret_n) {
         return 1;
 }
 
-static const char *string_of(struct json_object *o) {
-        const char *s = json_object_is_type(o, json_type_string) ? json_object_get_string(o) : NULL;
-
-        return s && strlen(s) == (size_t) json_object_get_string_len(o) ? s : NULL;
-}
-
 static int add_server(struct json_object *server, char ***images) {
         const char *args[ARGUMENTS_MAX + 1] = { 0 }, *program, *image;
         struct json_object *command, *list;
@@ -98,12 +92,12 @@ static int add_server(struct json_object *server, char ***images) {
         if (!json_object_is_type(server, json_type_object) || !json_object_object_get_ex(server, "command", &command) ||
                         !json_object_object_get_ex(server, "args", &list) || !json_object_is_type(list, json_type_array))
                 return 0;
-        program = string_of(command);
+        program = json_value_string(command);
         n = json_object_array_length(list);
         if (!program || n > ARGUMENTS_MAX)
                 return 0;
         for (size_t i = 0; i < n; i++) {
-                args[i] = string_of(json_object_array_get_idx(list, i));
+                args[i] = json_value_string(json_object_array_get_idx(list, i));
                 if (!args[i])
                         return 0;
         }

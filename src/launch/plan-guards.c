@@ -16,9 +16,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -33,14 +31,7 @@
 #define GUARDS_MAX 5000
 
 int guard_open(int dir_fd, const char *name) {
-        const struct open_how how = {
-                .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-        };
-        int fd;
-
-        fd = (int) syscall(SYS_openat2, dir_fd, *name == '\0' ? "." : name, &how, sizeof(how));
-        return fd < 0 ? -errno : fd;
+        return io_open_beneath(dir_fd, name, O_PATH | O_NOFOLLOW);
 }
 
 /* crun, D-Bus and json-c take UTF-8 only. */
@@ -174,18 +165,14 @@ int guard_with_data(Plan *p, const GuardPlace *place, const char *name, char *da
 }
 
 int guard_read(const GuardPlace *place, const char *name, char **ret, size_t *ret_n) {
-        const struct open_how how = {
-                .flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-        };
         _cleanup_free_ char *shown = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
         int r;
 
-        fd = (int) syscall(SYS_openat2, place->fd, name, &how, sizeof(how));
+        fd = io_open_beneath(place->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         if (fd < 0 || fstat(fd, &st) < 0)
-                r = -errno;
+                r = fd < 0 ? fd : -errno;
         else
                 r = S_ISREG(st.st_mode) ? io_read_all(fd, COPY_MAX, ret, ret_n) : -ENOTREG;
         if (r >= 0)

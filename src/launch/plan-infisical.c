@@ -10,7 +10,6 @@
  * The three belong together, since a token must not be sent to another server: if the profile has one of them, none is added. */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <strings.h>
 #include <time.h>
@@ -23,6 +22,7 @@
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/token.h"
+#include "shared/json-object.h"
 
 #define CONFIG ".infisical/infisical-config.json"
 #define LOGINS_MAX 32
@@ -36,7 +36,7 @@ typedef struct Login {
 } Login;
 
 typedef struct Logins {
-        struct json_object *config;
+        Json *config;
         Login items[LOGINS_MAX];
         size_t n;
         uint64_t deadline; /* for all look-ups together */
@@ -53,16 +53,8 @@ static void logins_clear(Logins *l) {
 #define _cleanup_logins_ _cleanup_(logins_clear)
 
 /* "" if there is no such string, or one that would look like another. */
-static const char *member_string(struct json_object *o, const char *name) {
-        struct json_object *value;
-        const char *s;
-
-        if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, name, &value) ||
-                        !json_object_is_type(value, json_type_string))
-                return "";
-
-        s = json_object_get_string(value);
-        return strlen(s) == (size_t) json_object_get_string_len(value) ? s : "";
+static const char *member_string(Json *o, const char *name) {
+        return (json_object_is_type(o, json_type_object) ? json_get_string(o, name) : NULL) ?: "";
 }
 
 static void add_login(Logins *l, const char *email, const char *domain, const char *active) {
@@ -74,7 +66,7 @@ static void add_login(Logins *l, const char *email, const char *domain, const ch
 
 static int load_logins(const char *path, Logins *l) {
         _cleanup_free_ char *text = NULL;
-        struct json_object *users;
+        Json *users;
         const char *active;
         size_t n;
         int r;
@@ -88,7 +80,7 @@ static int load_logins(const char *path, Logins *l) {
         if (json_object_is_type(l->config, json_type_object) && json_object_object_get_ex(l->config, "loggedInUsers", &users) &&
                         json_object_is_type(users, json_type_array))
                 for (size_t i = 0; i < json_object_array_length(users); i++) {
-                        struct json_object *user = json_object_array_get_idx(users, i);
+                        Json *user = json_object_array_get_idx(users, i);
 
                         add_login(l, member_string(user, "email"), member_string(user, "domain"), active);
                 }
@@ -135,7 +127,7 @@ static bool login_matches(const Login *login, const char *entry) {
 
 /* What the key ring has for a login: JSON, with the token as "JTWToken". */
 static char *token_of_secret(const char *secret) {
-        struct json_object *o = json_tokener_parse(secret);
+        Json *o = json_tokener_parse(secret);
         const char *token = member_string(o, "JTWToken");
         char *copy = token_is_sound(token) ? strdup(token) : NULL;
 
@@ -214,13 +206,13 @@ static int add_primary(Plan *p, const Login *login) {
 }
 
 static int add_variables(Plan *p, const Logins *l) {
-        struct json_object *all = json_object_new_array();
+        Json *all = json_object_new_array();
         const Login *primary = NULL;
         int r = 0;
 
         for (size_t i = 0; i < l->n; i++) {
                 const Login *login = &l->items[i];
-                struct json_object *o;
+                Json *o;
 
                 if (!login->token)
                         continue;

@@ -2,13 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
+#include "basic/io.h"
 #include "basic/path.h"
 #include "basic/str.h"
 #include "shared/host-trusted.h"
@@ -120,17 +119,6 @@ static size_t cost(const char *path) {
         return n;
 }
 
-static int open_directory(int root_fd, const char *path) {
-        const struct open_how how = {
-                .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-        };
-        int fd;
-
-        fd = (int) syscall(SYS_openat2, root_fd, *path == '\0' ? "." : path, &how, sizeof(how));
-        return fd < 0 ? -errno : fd;
-}
-
 static int scan_directory(Scan *s, const char *path) {
         _cleanup_close_ int fd = -EBADF;
         unsigned bare = 0;
@@ -138,7 +126,7 @@ static int scan_directory(Scan *s, const char *path) {
         int r;
 
         s->result->lookups += cost(path);
-        fd = open_directory(s->root_fd, path);
+        fd = io_open_beneath(s->root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         if (fd == -ENAMETOOLONG || s->result->lookups > TREE_LOOKUPS_MAX)
                 s->result->cut = true;
         if (fd == -EACCES)

@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -18,27 +16,18 @@
 #define BUFFER_SIZE (32 * KIB)
 #define NSEC_PER_SEC 1000000000ull
 
-static int open_beneath(int root_fd, const char *path, uint64_t flags) {
-        const struct open_how how = {
-                .flags = flags | O_CLOEXEC,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-        };
-        int fd;
-
-        fd = (int) syscall(SYS_openat2, root_fd, *path == '\0' ? "." : path, &how, sizeof(how));
-        return fd < 0 ? -errno : fd;
-}
-
 /* The way to it is the user's; but another sandbox may write what lies above a work root. */
 static int open_root(const char *path, bool no_links) {
-        const struct open_how how = {
-                .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
-                .resolve = no_links ? RESOLVE_NO_SYMLINKS : 0,
-        };
-        int fd;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
 
-        fd = (int) syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-        return fd < 0 ? -errno : fd;
+        fd = no_links ? io_open_no_links(path) : open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return no_links ? fd : -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+
+        return S_ISDIR(st.st_mode) ? TAKE_FD(fd) : -ENOTDIR;
 }
 
 int trust_look_begin(TrustLook *l) {
@@ -77,7 +66,7 @@ int trust_look_open(const TrustLook *l, unsigned root, const char *path, bool di
         struct stat st;
 
         /* O_NONBLOCK: a FIFO's writer is not waited for. */
-        fd = open_beneath(l->roots[root], path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (directory ? O_DIRECTORY : 0));
+        fd = io_open_beneath(l->roots[root], path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (directory ? O_DIRECTORY : 0));
         if (fd < 0)
                 return fd;
         if (!directory && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
@@ -110,7 +99,7 @@ static void hash_file(TrustLook *l, int dir_fd, const char *name, TrustItem *ite
         if (item->size > TRUST_HASHED_FILE_MAX || hash_known(l, item) || l->hashed + item->size > TRUST_HASHED_MAX)
                 return;
 
-        fd = open_beneath(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        fd = io_open_beneath(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
         if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != item->inode)
                 return;
         if (io_read_all(fd, TRUST_HASHED_FILE_MAX, &data, &n) < 0)
@@ -270,7 +259,7 @@ int trust_look_at(TrustLook *l, unsigned root, const char *path, unsigned thing)
         slash = strrchr(above, '/');
         above[slash ? slash - above : 0] = '\0';
 
-        fd = open_beneath(l->roots[root], above, O_PATH | O_DIRECTORY);
+        fd = io_open_beneath(l->roots[root], above, O_PATH | O_DIRECTORY);
         if (fd == -ELOOP)
                 return add_plain(l, root, path, thing, TRUST_ITEM_LINK);
         if (fd == -EACCES)

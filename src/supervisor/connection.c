@@ -4,7 +4,6 @@
  * is swept up. Only processes of this user get this far: the socket is 0600 in a 0700 directory, and the kernel is asked who
  * the peer is. A bridge may be in a guest's hands, so no unit has more than its share of the connections. */
 
-#include <json-c/json.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "basic/fd.h"
 #include "basic/log.h"
 #include "basic/str.h"
+#include "shared/json-object.h"
 #include "supervisor/events.h"
 #include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
@@ -28,14 +28,12 @@ void connection_answer(Connection *c, bool ok) {
 }
 
 void connection_answer_reason(Connection *c, const char *reason) {
-        struct json_object *o = json_object_new_object();
+        _cleanup_json_ Json *o = json_object_new_object();
         _cleanup_free_ char *answer = NULL;
 
-        if (o && json_object_object_add(o, "ok", json_object_new_boolean(false)) >= 0 &&
-                        json_object_object_add(o, "reason", json_object_new_string(reason)) >= 0 &&
+        if (o && json_add(o, "ok", json_object_new_boolean(false)) >= 0 && json_add_string(o, "reason", reason) >= 0 &&
                         asprintf_to(&answer, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) >= 0)
                 (void) send(c->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
-        (void) json_object_put(o);
 }
 
 void connection_answer_fd(Connection *c, int fd) {

@@ -30,7 +30,6 @@
  * as soon as they are back. Who brought them back, host or guest, is not known: that, too, is in `lifted`. */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +47,7 @@
 #include "basic/wire.h"
 #include "shared/cgroup.h"
 #include "shared/host-trusted.h"
+#include "shared/json-object.h"
 #include "supervisor/events.h"
 #include "supervisor/keep.h"
 
@@ -317,18 +317,21 @@ static int tell_of(Keep *k, size_t i) {
         const char *path = k->guards->guards[i].path;
         const bool gone = k->states[i] == GUARD_GONE;
         const uint64_t off = k->result->frozen_usec > k->lifted_usec[i] ? k->result->frozen_usec - k->lifted_usec[i] : 0;
-        struct json_object *o = json_object_new_object();
+        _cleanup_json_ Json *o = json_object_new_object();
         _cleanup_free_ char *line = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
-        int r = -ENOMEM;
+        int r;
 
-        if (o && json_object_object_add(o, "path", json_object_new_string(path)) >= 0 &&
-                        json_object_object_add(o, "off_usec", json_object_new_int64((int64_t) off)) >= 0 &&
-                        json_object_object_add(o, "same_content", json_object_new_boolean(k->same[i])) >= 0 &&
-                        json_object_object_add(o, "gone", json_object_new_boolean(gone)) >= 0)
+        r = o ? json_add_string(o, "path", path) : -ENOMEM;
+        if (r >= 0)
+                r = json_add(o, "off_usec", json_object_new_int64((int64_t) off));
+        if (r >= 0)
+                r = json_add(o, "same_content", json_object_new_boolean(k->same[i]));
+        if (r >= 0)
+                r = json_add(o, "gone", json_object_new_boolean(gone));
+        if (r >= 0)
                 r = asprintf_to(&line, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-        (void) json_object_put(o);
         if (r < 0)
                 return r;
 

@@ -9,8 +9,8 @@
  * off_usec is a little too large rather than too small; same_content is false when that is not known, as of directories; gone says that
  * the entry has been removed on the host, so that there is nothing to guard before it comes back. */
 
-#include "shared/fresh-entry.h"
-#include "shared/guard-mount.h"
+#include "supervisor/fresh-entry.h"
+#include "supervisor/guard-mount.h"
 #include "supervisor/supervisor.h"
 
 /* The descriptors that it is given. */

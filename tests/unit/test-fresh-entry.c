@@ -17,7 +17,7 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "scratch.h"
-#include "shared/fresh-entry.h"
+#include "supervisor/fresh-entry.h"
 
 static int dir_fd = -EBADF;
 

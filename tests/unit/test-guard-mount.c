@@ -21,7 +21,7 @@
 #include "basic/io.h"
 #include "basic/str.h"
 #include "scratch.h"
-#include "shared/guard-mount.h"
+#include "supervisor/guard-mount.h"
 
 enum { GIT, CONFIG, HOOKS, ENV, N };
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -200,12 +201,15 @@ static void test_claude(void **state) {
 static void test_named(void **state) {
         _cleanup_plan_ Plan *p = NULL;
         _cleanup_free_ char *text = NULL;
+        char config[1024];
 
         repository("home/w/.git");
-        scratch_puts("home/w/.git/config",
-                     "[include]\n\tpath = ../.gitconfig\n\tpath = /etc/elsewhere\n\tpath = more\n"
-                     "[includeIf \"gitdir:~/\"]\n\tpath = ~/w/cfg/b\n"
-                     "[core]\n\thooksPath = .husky/_\n\tattributesFile = attrs\n");
+        (void) snprintf(config, sizeof(config),
+                        "[include]\n\tpath = ../.gitconfig\n\tpath = /etc/elsewhere\n\tpath = more\n\tpath = ~%s/w/cfg/c\n"
+                        "[includeIf \"gitdir:~/\"]\n\tpath = ~/w/cfg/b\n"
+                        "[core]\n\thooksPath = .husky/_\n\tattributesFile = attrs\n", getpwuid(geteuid())->pw_name);
+        scratch_puts("home/w/.git/config", config);
+        file("home/w/cfg/c", "");
         file("home/w/.gitconfig", "[include]\n\tpath = cfg/../cfg/a\n");
         file("home/w/cfg/a", "[core]\n\thooksPath = hooks\n");
         file("home/w/cfg/b", "");
@@ -215,7 +219,7 @@ static void test_named(void **state) {
         p = plan("home/w", "home/w");
         assert_int_equal(plan_guards(p), 0);
         text = guards_of(p, p->work_root);
-        assert_string_equal(text, "pin .git\nro .git/config\ncopy .git/hooks\nro .gitconfig\npin cfg\nro cfg/a\nro .git/more\nro cfg/b\n"
+        assert_string_equal(text, "pin .git\nro .git/config\ncopy .git/hooks\nro .gitconfig\npin cfg\nro cfg/a\nro .git/more\nro cfg/c\nro cfg/b\n"
                                   "pin .husky\ncopy .husky/_\nro attrs\n");
         /* Also what is not there yet. */
         assert_true(strv_contains(p->trusted_paths, in_scratch("home/w/hooks")));
@@ -272,6 +276,11 @@ static void test_refusals(void **state) {
         repository("home/broken/.git");
         scratch_puts("home/broken/.git/config", "[core\n\thooksPath = h\n");
         refused("home/broken", "is no configuration that git could read");
+
+        /* Where C's strings end, git reads on. */
+        repository("home/nul/.git");
+        scratch_write("home/nul/.git/config", "\0[core]\n\thooksPath = h\n", sizeof("\0[core]\n\thooksPath = h\n") - 1);
+        refused("home/nul", "is no configuration that git could read");
 }
 
 static const PlanFile *copy_of_settings(const Plan *p) {

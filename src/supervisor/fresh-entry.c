@@ -19,7 +19,7 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "shared/copy-tree.h"
-#include "shared/fresh-entry.h"
+#include "supervisor/fresh-entry.h"
 #include "shared/replace-file.h"
 #include "shared/rm-rf.h"
 

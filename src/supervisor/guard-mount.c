@@ -34,7 +34,7 @@
 #include "basic/fd.h"
 #include "basic/str.h"
 #include "shared/guard-bind.h"
-#include "shared/guard-mount.h"
+#include "supervisor/guard-mount.h"
 
 /* An inode, as long as somebody holds it. */
 typedef struct Identity {
