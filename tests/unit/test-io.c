@@ -136,6 +136,44 @@ static void test_write_new(void **state) {
         assert_int_equal(access(in_scratch("elsewhere"), F_OK), -1);
 }
 
+/* Every way by which a name could lead elsewhere. */
+static void test_open_without_links(void **state) {
+        static const struct {
+                const char *path;
+                int flags, beneath, no_links; /* 0: opened */
+        } rows[] = {
+                { "box", O_RDONLY, 0, 0 },
+                { "box/file", O_RDONLY, 0, 0 },
+                { "box/to-file", O_RDONLY, -ELOOP, -ELOOP },
+                { "box/to-file", O_PATH | O_NOFOLLOW, 0, -ELOOP }, /* the link itself */
+                { "box/up/box/file", O_RDONLY, -ELOOP, -ELOOP },
+                { "box/up/box/file", O_PATH | O_NOFOLLOW, -ELOOP, -ELOOP },
+                { "box/root/etc", O_RDONLY, -ELOOP, -ELOOP },
+                { "box/../../etc", O_RDONLY, -EXDEV, -ENOENT },
+                { "box/nothing", O_RDONLY, -ENOENT, -ENOENT },
+                { "box/file/x", O_RDONLY, -ENOTDIR, -ENOTDIR },
+        };
+        _cleanup_close_ int dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC), self = -EBADF;
+
+        scratch_mkdir("box");
+        scratch_puts("box/file", "");
+        assert_int_equal(symlink("file", in_scratch("box/to-file")), 0);
+        assert_int_equal(symlink("..", in_scratch("box/up")), 0);
+        assert_int_equal(symlink("/", in_scratch("box/root")), 0);
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_close_ int beneath = io_open_beneath(dir, rows[i].path, rows[i].flags), no_links = -EBADF;
+
+                no_links = io_open_no_links(in_scratch(rows[i].path));
+                assert_int_equal(MIN(beneath, 0), rows[i].beneath);
+                assert_int_equal(MIN(no_links, 0), rows[i].no_links);
+        }
+
+        self = io_open_beneath(dir, "", O_RDONLY | O_DIRECTORY);
+        assert_true(self >= 0);
+        assert_int_equal(io_open_beneath(dir, "/etc", O_RDONLY), -EXDEV);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_read_limits),
@@ -144,6 +182,7 @@ int main(void) {
                 cmocka_unit_test(test_write_error),
                 cmocka_unit_test(test_read_file),
                 cmocka_unit_test(test_write_new),
+                cmocka_unit_test(test_open_without_links),
         };
 
         return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
