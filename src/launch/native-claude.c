@@ -17,6 +17,7 @@
 #include "shared/clone-file.h"
 #include "shared/lock.h"
 #include "shared/mkdir.h"
+#include "shared/replace-file.h"
 
 static bool version_is_plausible(const char *s) {
         return s[0] >= '0' && s[0] <= '9' && strlen(s) < 64 &&
@@ -80,17 +81,42 @@ static void show_progress(uint64_t done, uint64_t total, void *userdata) {
                 (void) fprintf(stderr, "\r\x1b[K");
 }
 
-static int make_copy(int dir_fd, const NativeClaude *c) {
+/* Another launch may have been quicker, and use its copy: that one stays. With the directory's lock. */
+static int publish(int dir_fd, const char *unfinished, const NativeClaude *c, const struct stat *source) {
+        if (copy_is_whole(dir_fd, c, source))
+                return unlinkat(dir_fd, unfinished, 0) < 0 ? -errno : 0;
+
+        return renameat(dir_fd, unfinished, dir_fd, c->version) < 0 ? -errno : 0;
+}
+
+/* The directory is locked only while a name appears or goes; the copy, which takes longer, is locked itself, so that no launch takes it
+ * for a leftover. Returns with the directory locked. */
+static int make_copy(int dir_fd, const NativeClaude *c, int source_fd, const struct stat *source) {
+        _cleanup_free_ char *unfinished = NULL;
         _cleanup_close_ int fd = -EBADF;
-        struct stat st;
+        int r;
 
-        fd = open(c->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0 || fstat(fd, &st) < 0)
+        r = temporary_name(c->version, &unfinished);
+        if (r < 0)
+                return r;
+        r = lock_bounded(dir_fd, LOCK_EX);
+        if (r < 0)
+                return r;
+        fd = openat(dir_fd, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || flock(dir_fd, LOCK_UN) < 0)
                 return -errno;
-        if (copy_is_whole(dir_fd, c, &st))
-                return 0;
 
-        return clone_file_told_at(fd, dir_fd, c->version, 0755, isatty(STDERR_FILENO) ? show_progress : NULL, (void *) c);
+        r = clone_contents(source_fd, fd, isatty(STDERR_FILENO) ? show_progress : NULL, (void *) c);
+        if (r >= 0 && fchmod(fd, 0755) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = lock_bounded(dir_fd, LOCK_EX);
+        if (r >= 0)
+                r = publish(dir_fd, unfinished, c, source);
+        if (r < 0)
+                (void) unlinkat(dir_fd, unfinished, 0);
+
+        return r;
 }
 
 static bool is_unused(int dir_fd, const char *name) {
@@ -100,7 +126,7 @@ static bool is_unused(int dir_fd, const char *name) {
         return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) >= 0;
 }
 
-/* With the directory's lock, so that nobody copies, or is about to use a copy. */
+/* With the directory's lock, so that nobody is about to use a copy, or to lock one that he has begun. */
 static void prune(int dir_fd, const NativeClaude *c) {
         _cleanup_close_ int fd = -EBADF;
         DIR *d;
@@ -114,7 +140,9 @@ static void prune(int dir_fd, const NativeClaude *c) {
         for (struct dirent *e; (e = readdir(d));) {
                 const bool unfinished = e->d_name[0] == '.' && e->d_type == DT_REG;
 
-                if (unfinished || (version_is_plausible(e->d_name) && strverscmp(e->d_name, c->version) < 0 && is_unused(dir_fd, e->d_name)))
+                const bool older = version_is_plausible(e->d_name) && strverscmp(e->d_name, c->version) < 0;
+
+                if ((unfinished || older) && is_unused(dir_fd, e->d_name))
                         (void) unlinkat(dir_fd, e->d_name, 0);
         }
 
@@ -122,8 +150,9 @@ static void prune(int dir_fd, const NativeClaude *c) {
 }
 
 int native_claude_copy(const NativeClaude *c, const Dirs *dirs) {
-        _cleanup_close_ int dir_fd = -EBADF, fd = -EBADF;
+        _cleanup_close_ int dir_fd = -EBADF, source_fd = -EBADF, fd = -EBADF;
         _cleanup_free_ char *dir = NULL;
+        struct stat source;
         int r;
 
         dir = path_join(dirs->data, "claude");
@@ -132,13 +161,17 @@ int native_claude_copy(const NativeClaude *c, const Dirs *dirs) {
         dir_fd = mkdir_open(dir);
         if (dir_fd < 0)
                 return dir_fd;
+        source_fd = open(c->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (source_fd < 0 || fstat(source_fd, &source) < 0)
+                return -errno;
 
         r = lock_bounded(dir_fd, LOCK_SH);
+        if (r >= 0 && !copy_is_whole(dir_fd, c, &source))
+                r = make_copy(dir_fd, c, source_fd, &source);
         if (r < 0)
                 return r;
-        r = make_copy(dir_fd, c);
-        if (r < 0)
-                return r;
+
+        /* Nobody removes it, or puts another in its place, before it is locked as well. */
         fd = openat(dir_fd, c->version, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
                 return -errno;

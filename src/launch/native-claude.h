@@ -19,7 +19,7 @@ int native_claude_find(const Dirs *dirs, const Settings *settings, NativeClaude 
 void native_claude_clear(NativeClaude *c);
 
 /* Makes the copy unless it is there: a reflink where the file system can (FICLONE), else a plain copy, which says on a terminal how
- * far it is. Any number of launches may do so at once. Then removes copies of older versions, but none that a launch uses, and what
- * copies that were cut off left; while another launch is copying that waits for a later one. Returns a descriptor of the copy with a
+ * far it is. Any number of launches may do so at once; all get the same one. Then removes copies of older versions, and what copies
+ * that were cut off left, but none that a launch uses or is making. Returns a descriptor of the copy with a
  * shared lock on it, which says "in use", or negative errno. */
 int native_claude_copy(const NativeClaude *c, const Dirs *dirs);

@@ -74,7 +74,14 @@ static int copy_bytes(Copy *c) {
         return copy_by_hand(c);
 }
 
-int clone_file_told_at(int source_fd, int dir_fd, const char *name, mode_t mode, CloneProgress progress, void *userdata) {
+int clone_contents(int source_fd, int target_fd, CloneProgress progress, void *userdata) {
+        if (ioctl(target_fd, FICLONE, source_fd) >= 0)
+                return 0;
+
+        return copy_bytes(&(Copy) { .source_fd = source_fd, .target_fd = target_fd, .progress = progress, .userdata = userdata });
+}
+
+int clone_file_at(int source_fd, int dir_fd, const char *name, mode_t mode) {
         _cleanup_free_ char *temporary = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -87,8 +94,7 @@ int clone_file_told_at(int source_fd, int dir_fd, const char *name, mode_t mode,
         if (fd < 0)
                 return -errno;
 
-        r = ioctl(fd, FICLONE, source_fd) >= 0 ? 0 :
-                copy_bytes(&(Copy) { .source_fd = source_fd, .target_fd = fd, .progress = progress, .userdata = userdata });
+        r = clone_contents(source_fd, fd, NULL, NULL);
         if (r >= 0 && fchmod(fd, mode) < 0)
                 r = -errno;
         if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)

@@ -198,12 +198,25 @@ static void test_copy(void **state) {
         native_claude_clear(&c);
 }
 
-/* First launches that come at once: each gets a whole copy, and nothing else is left. */
+/* One of several launches, in a process of its own: says that it has the copy, and looks when all have. */
+static void launch_beside(const NativeClaude *c, int has, int all_have) {
+        struct stat held, named;
+        bool good;
+        int fd;
+
+        fd = native_claude_copy(c, &stage.dirs);
+        good = fd >= 0 && write(has, "", 1) == 1 && read(all_have, &(char) { 0 }, 1) == 1 && fstat(fd, &held) >= 0 &&
+                stat(c->copy, &named) >= 0 && held.st_size == 3 * MIB && held.st_ino == named.st_ino;
+        _exit(!good);
+}
+
+/* First launches that come at once: all get the same copy, which stays theirs, and nothing else is left. */
 static void test_concurrent(void **state) {
         char *data = malloc(3 * MIB);
+        int has[2], all_have[2], status;
         pid_t pids[8];
         NativeClaude c;
-        int status;
+        char byte;
 
         assert_non_null(data);
         memset(data, 'x', 3 * MIB);
@@ -212,20 +225,27 @@ static void test_concurrent(void **state) {
         assert_int_equal(chmod(in_scratch(VERSIONS "/1.2.3"), 0755), 0);
         c = find();
 
+        assert_int_equal(pipe2(has, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(all_have, O_CLOEXEC), 0);
         for (size_t i = 0; i < ELEMENTSOF(pids); i++) {
                 pids[i] = fork();
                 if (pids[i] == 0) {
-                        int fd = native_claude_copy(&c, &stage.dirs);
-                        struct stat st;
-
-                        native_claude_clear(&c);
-                        _exit(fd < 0 || fstat(fd, &st) < 0 || (size_t) st.st_size != 3 * MIB);
+                        (void) close(all_have[1]);
+                        launch_beside(&c, has[1], all_have[0]);
                 }
         }
+        (void) close(has[1]);
+        for (size_t i = 0; i < ELEMENTSOF(pids); i++)
+                assert_int_equal(read(has[0], &byte, 1), 1);
+        assert_int_equal(write(all_have[1], "12345678", ELEMENTSOF(pids)), ELEMENTSOF(pids));
         for (size_t i = 0; i < ELEMENTSOF(pids); i++) {
                 assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
                 assert_int_equal(status, 0);
         }
+
+        (void) close(has[0]);
+        (void) close(all_have[0]);
+        (void) close(all_have[1]);
         assert_int_equal(count_entries(COPIES), 1);
         native_claude_clear(&c);
 }
@@ -250,31 +270,37 @@ static bool copy_exists(const char *version) {
 }
 
 static void test_prune(void **state) {
-        _cleanup_close_ int old = -EBADF, used = -EBADF, newer = -EBADF, left = -EBADF, odd = -EBADF, fd = -EBADF, again = -EBADF, dir_fd = -EBADF;
+        _cleanup_close_ int old = -EBADF, used = -EBADF, newer = -EBADF, left = -EBADF, begun = -EBADF, odd = -EBADF, fd = -EBADF,
+                again = -EBADF, dir_fd = -EBADF;
         NativeClaude c;
 
         write_program(VERSIONS "/2.0.10", "\x7f" "ELF");
         link_claude("home/.local/bin/claude", "../share/claude/versions/2.0.10");
         c = find();
-        make_path(COPIES);
+        fd = native_claude_copy(&c, &stage.dirs);
+        assert_true(fd >= 0);
         old = put_copy("2.0.9");
         used = put_copy("1.9.0");
         newer = put_copy("2.0.11");
         left = put_copy(".2.0.10.0123456789abcdef");
+        begun = put_copy(".2.0.11.0123456789abcdef");
         odd = put_copy("notes");
         assert_int_equal(flock(used, LOCK_SH), 0); /* by a launch that runs */
+        assert_int_equal(flock(begun, LOCK_EX), 0); /* by one that copies */
 
-        /* While another launch copies nothing is removed. */
+        /* While another launch is about to use a copy nothing is removed. */
         dir_fd = open(in_scratch(COPIES), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_int_equal(flock(dir_fd, LOCK_SH), 0);
-        fd = native_claude_copy(&c, &stage.dirs);
-        assert_true(fd >= 0);
+        again = native_claude_copy(&c, &stage.dirs);
+        assert_true(again >= 0);
         assert_true(copy_exists("2.0.9") && copy_exists(".2.0.10.0123456789abcdef"));
         dir_fd = fd_close(dir_fd);
 
+        again = fd_close(again);
         again = native_claude_copy(&c, &stage.dirs);
         assert_true(again >= 0);
         assert_false(copy_exists("2.0.9") || copy_exists(".2.0.10.0123456789abcdef"));
+        assert_true(copy_exists(".2.0.11.0123456789abcdef"));
         assert_true(copy_exists("1.9.0") && copy_exists("2.0.10") && copy_exists("2.0.11") && copy_exists("notes"));
 
         used = fd_close(used);
