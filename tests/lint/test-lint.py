@@ -38,6 +38,7 @@ CASES = (
     ("spdx", "src/basic/a.c", "\n\n\n" + SPDX, "a.c: no line"),
     ("spdx", "tool", "#!/bin/sh\n# SPDX-License-Identifier: MIT\n", None),
     ("spdx", "tool", "#!/bin/sh\n", "tool: no line"),
+    ("spdx", "docs/a.7.scd", "a(7)\n\n# NAME\n", "a.7.scd: no line"),
     ("spdx", "tests/fuzz/corpus/a/tool", "#!/bin/sh\n", None),
     ("spdx", "README.md", "text\n", None),
 )
