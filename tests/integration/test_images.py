@@ -114,4 +114,20 @@ def _(t):
     assert (home / "skills/sandbox-tools/SKILL.md").read_text() == text
 
 
+@test("an image made FROM ours serves as the sandbox's image, whatever its USER, its WORKDIR and its ENTRYPOINT")
+def _(t):
+    t.profile(PROFILE)
+    work = t.tempdir()
+    run("podman", "build", "--quiet", "--network=none", "--tag", "localhost/t-images:derived", "--file", "-", work, timeout=120,
+        input="FROM localhost/claude-profile-sandbox:latest\nUSER root\nRUN printf '#!/bin/sh\\necho mine' >/usr/local/bin/tool && chmod 755 /usr/local/bin/tool\n"
+              "ENV ADDED=yes\nUSER nobody\nWORKDIR /srv\nENTRYPOINT [\"/bin/false\"]\n")
+    t.cleanup(run, "podman", "rmi", "--force", "localhost/t-images:derived")
+
+    env = {"CLAUDE_PROFILE_SANDBOX_IMAGE": "localhost/t-images:derived"}
+    p = shell(PROFILE, "sh", "-c", "id -un; pwd; touch made; stat -c %U made; echo $ADDED; tool; sudo -n /usr/bin/apt-get --version | head -c 3", cwd=work, env=env)
+    assert p.stdout == "appuser\n%s\nappuser\nyes\nmine\napt" % work, p
+    assert (work / "made").stat().st_uid == os.getuid()
+    assert "(Claude Code)" in run(PROGRAM, PROFILE, "--version", cwd=work, env=dict(ENV, **env)).stdout
+
+
 main()
