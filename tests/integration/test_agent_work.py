@@ -150,9 +150,10 @@ def _(t):
     root, _ = scene(t)
     for name in ("plugins", "hooks", "shell-snapshots", "session-env", "chrome"):
         (profile / name).mkdir()
-    settings = '{"theme": "dark",   "permissions": {"deny": ["Bash(sudo:*)"]}}\n'
+    settings = '{"theme": "dark",   "enabledPlugins": {"p@m": true}, "permissions": {"deny": ["Bash(sudo:*)"]}}\n'
     (profile / "settings.json").write_text(settings)
-    stub = MessagesStub("cat ~/.claude/settings.json; printf '{\"theme\":\"light\"}' > ~/.claude/settings.json && cat ~/.claude/settings.json; "
+    # claude itself saves: a new file beside the old one, and where that cannot take its place, in place.
+    stub = MessagesStub("cat ~/.claude/settings.json; claude plugin disable p@m --scope user; cat ~/.claude/settings.json; ls -A ~/.claude | grep settings; "
                         "ls ~/.claude/shell-snapshots | wc -l")
     t.cleanup(stub.close)
     (profile / ".env").write_text(stub.environment)
@@ -160,7 +161,8 @@ def _(t):
     said = json.loads(p.stdout[p.stdout.index("RESULT ") + len("RESULT "):])
     text = said if isinstance(said, str) else said[0]["text"]
     # The rule that is about the host is gone from the copy, and nothing else.
-    assert '{"theme": "dark",   "permissions": {"deny": []}}' in text and '{"theme":"light"}' in text, text
+    assert '{"theme": "dark",   "enabledPlugins": {"p@m": true}, "permissions": {"deny": []}}' in text, text
+    assert re.search(r'"enabledPlugins": \{\s*"p@m": false', text) and "\nsettings.json\n" in text, text
     assert (profile / "settings.json").read_text() == settings
     assert not list((profile / "shell-snapshots").iterdir()) and not list((profile / "session-env").iterdir())
     assert "could not" not in p.stderr.lower() and "read-only" not in p.stderr.lower(), p.stderr

@@ -268,8 +268,11 @@ def _(t):
 @test("claude saves its settings, somebody removes them, and .env: they are there again, empty, and guarded")
 def _(t):
     settings, env = scene.profile / "settings.json", scene.profile / ".env"
-    scene.attack(settings, lambda: replace(settings, '{"model":"x"}\n'), gone=False)
-    assert json.loads(settings.read_text().replace("\n# EVIL\n", ""))["model"] == "x"
+    scene.clean()
+    settings.write_text('{"enabledPlugins":{"p@m":true}}\n')
+    claude = dict(os.environ, CLAUDE_CONFIG_DIR=str(scene.profile), DISABLE_AUTOUPDATER="1")
+    scene.attack(settings, lambda: run("claude", "plugin", "disable", "p@m", "--scope", "user", env=claude, cwd=scene.root), gone=False)
+    assert json.loads(settings.read_text().replace("\n# EVIL\n", "")) == {"enabledPlugins": {"p@m": False}}
     scene.attack(settings, settings.unlink, gone=False)
     assert settings.read_text().replace("\n# EVIL\n", "") in ("", "{}\n"), settings.read_text()
     scene.attack(env, env.unlink, gone=False)
