@@ -9,6 +9,7 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/str.h"
+#include "basic/strv.h"
 #include "basic/wire.h"
 #include "launch/launch-list.h"
 #include "shared/bus.h"
@@ -19,7 +20,7 @@
 static void launch_clear(RunningLaunch *l) {
         free(l->profile);
         free(l->directory);
-        free(l->services);
+        strv_free(l->services);
         free(l->bridge);
         launch_units_clear(&l->units);
 }
@@ -31,7 +32,7 @@ void launch_list_clear(LaunchList *l) {
         *l = (LaunchList) { 0 };
 }
 
-static int read_services(int dir_fd, char **ret) {
+static int read_services(int dir_fd, char ***ret) {
         _cleanup_free_ char *text = NULL, *error = NULL;
         _cleanup_manifest_ Manifest *m = NULL;
         char name[WIRE_SERVICE_MAX];
@@ -47,9 +48,7 @@ static int read_services(int dir_fd, char **ret) {
                 return r;
 
         for (size_t i = 0; i < m->n_services; i++) {
-                _cleanup_free_ char *before = TAKE_PTR(*ret);
-
-                r = asprintf_to(ret, "%s%s%s", before ?: "", before ? "," : "", service_format(m->services[i].id, name));
+                r = strv_add(ret, service_format(m->services[i].id, name));
                 if (r < 0)
                         return r;
         }
@@ -173,6 +172,14 @@ static size_t keep_matching(LaunchList *l, const char *word, bool (*matches)(con
 
 static bool is_of_profile(const RunningLaunch *l, const char *word) {
         return streq(l->profile, word);
+}
+
+bool launch_list_has_profile(const LaunchList *l, const char *profile) {
+        for (size_t i = 0; i < l->n; i++)
+                if (is_of_profile(&l->items[i], profile))
+                        return true;
+
+        return false;
 }
 
 static bool has_id(const RunningLaunch *l, const char *word) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "launch/output.h"
 #include "launch/verb-util.h"
 #include "launch/verbs.h"
 
@@ -22,20 +22,20 @@ typedef struct Row {
         int sandbox; /* where launches run: 1, 0, or negative errno: not to be told */
 } Row;
 
-typedef struct Table {
+typedef struct Listing {
         Row *rows;
         size_t n, allocated;
-} Table;
+} Listing;
 
-static void table_clear(Table *t) {
-        for (size_t i = 0; i < t->n; i++) {
-                free(t->rows[i].name);
-                free(t->rows[i].path);
-                free(t->rows[i].decides);
+static void listing_clear(Listing *l) {
+        for (size_t i = 0; i < l->n; i++) {
+                free(l->rows[i].name);
+                free(l->rows[i].path);
+                free(l->rows[i].decides);
         }
-        free(t->rows);
+        free(l->rows);
 }
-#define _cleanup_table_ _cleanup_(table_clear)
+#define _cleanup_listing_ _cleanup_(listing_clear)
 
 static bool has_credentials(const Profile *p) {
         struct stat st;
@@ -67,7 +67,7 @@ static int row_decide(Row *row, const Profile *p, const Dirs *dirs) {
         return row->decides ? 0 : log_oom();
 }
 
-static int table_add(Table *t, const Command *c, const char *name) {
+static int listing_add(Listing *l, const Command *c, const char *name) {
         _cleanup_profile_ Profile *p = NULL;
         Row *row;
         int r;
@@ -80,10 +80,10 @@ static int table_add(Table *t, const Command *c, const char *name) {
                 return 0;
         }
 
-        if (grow(&t->rows, &t->allocated, t->n + 1, sizeof(Row)) < 0)
+        if (grow(&l->rows, &l->allocated, l->n + 1, sizeof(Row)) < 0)
                 return log_oom();
 
-        row = &t->rows[t->n++];
+        row = &l->rows[l->n++];
         *row = (Row) {
                 .name = TAKE_PTR(p->name),
                 .path = TAKE_PTR(p->path),
@@ -96,7 +96,7 @@ static int table_add(Table *t, const Command *c, const char *name) {
         return row_decide(row, p, c->dirs);
 }
 
-static int table_load(Table *t, const Command *c) {
+static int listing_load(Listing *l, const Command *c) {
         _cleanup_strv_ char **names = NULL, **odd = NULL;
         int r;
 
@@ -108,7 +108,7 @@ static int table_load(Table *t, const Command *c) {
                 log_warning("%s. Left out.", *s);
 
         STRV_FOREACH(name, names) {
-                r = table_add(t, c, *name);
+                r = listing_add(l, c, *name);
                 if (r < 0)
                         return r;
         }
@@ -120,46 +120,54 @@ static const char *place(const Row *row) {
         return row->sandbox < 0 ? "unknown" : row->sandbox ? "sandbox" : "host";
 }
 
-/* What decides, in few letters: the variable, or the file's name below the configuration directory. */
-static void print_decides(const Row *row, const Dirs *dirs) {
-        const char *below = str_after_prefix(row->decides, dirs->config);
+/* Where it runs, and what decides that in few letters: the variable, or the file's name below the configuration directory. */
+static char *describe_place(const Row *row, const Dirs *dirs) {
+        const char *below = row->decides ? str_after_prefix(row->decides, dirs->config) : NULL;
+        const char *contrary = row->marker < 0 || row->marker == row->sandbox ? "" :
+                               row->marker                                    ? " (marked: sandbox)" :
+                                                                                " (marked: host)";
+        char *s;
+        int r;
 
+        if (!row->decides)
+                return strdup(place(row));
         if (below)
-                (void) printf(", set by %s", below + 1);
+                r = asprintf_to(&s, "%s, set by %s%s", place(row), below + 1, contrary);
         else
-                (void) printf(", set by %.*s", (int) strcspn(row->decides, " "), row->decides);
+                r = asprintf_to(&s, "%s, set by %.*s%s", place(row), (int) strcspn(row->decides, " "), row->decides, contrary);
 
-        if (row->marker >= 0 && row->marker != row->sandbox)
-                (void) printf(" (marked: %s)", row->marker ? "sandbox" : "host");
+        return r < 0 ? NULL : s;
 }
 
-static void print_for_people(const Table *t, const Dirs *dirs) {
-        const bool colour = str_is_empty(getenv("NO_COLOR"));
-        const char *bold = colour ? "\x1b[1m" : "", *green = colour ? "\x1b[32m" : "";
-        const char *yellow = colour ? "\x1b[33m" : "", *reset = colour ? "\x1b[0m" : "";
-        size_t width = STRLEN("PROFILE");
+static int print_for_people(const Listing *l, const Dirs *dirs) {
+        static const TableColumn columns[] = { { .title = "PROFILE" }, { .title = "LOGIN" }, { .title = "RUNS IN" }, {} };
+        _cleanup_table_ Table t = { .columns = columns };
+        const Style style = output_style();
 
-        for (size_t i = 0; i < t->n; i++)
-                width = MAX(width, strlen(t->rows[i].name));
+        for (size_t i = 0; i < l->n; i++) {
+                const Row *row = &l->rows[i];
+                TableRow *cells = table_add(&t);
 
-        (void) printf("%s%-*s  LOGIN  RUNS IN%s\n", bold, (int) width, "PROFILE", reset);
-        for (size_t i = 0; i < t->n; i++) {
-                const Row *row = &t->rows[i];
-
-                (void) printf("%-*s  %s%-5s%s  %s%s%s", (int) width, row->name,
-                                row->authenticated ? "" : yellow, row->authenticated ? "yes" : "no", reset,
-                                row->sandbox == 1 ? green : "", place(row), reset);
-                if (row->decides)
-                        print_decides(row, dirs);
-                (void) putchar('\n');
+                if (!cells)
+                        return log_oom();
+                cells->cells[0] = strdup(row->name);
+                cells->cells[1] = strdup(row->authenticated ? "yes" : "no");
+                cells->cells[2] = describe_place(row, dirs);
+                cells->styles[1] = row->authenticated ? NULL : style.yellow;
+                cells->styles[2] = row->sandbox == 1 ? style.green : NULL;
+                if (!cells->cells[0] || !cells->cells[1] || !cells->cells[2])
+                        return log_oom();
         }
+
+        table_print(&t);
+        return 0;
 }
 
-static void print_for_pipes(const Table *t) {
-        for (size_t i = 0; i < t->n; i++)
-                (void) printf("%s\t%s\t%s\t%s\n", t->rows[i].name,
-                                t->rows[i].authenticated ? "authenticated" : "unauthenticated",
-                                place(&t->rows[i]), t->rows[i].decides ?: "marker");
+static void print_for_pipes(const Listing *l) {
+        for (size_t i = 0; i < l->n; i++)
+                (void) printf("%s\t%s\t%s\t%s\n", l->rows[i].name,
+                                l->rows[i].authenticated ? "authenticated" : "unauthenticated",
+                                place(&l->rows[i]), l->rows[i].decides ?: "marker");
 }
 
 static struct json_object *row_to_json(const Row *row) {
@@ -178,34 +186,32 @@ static struct json_object *row_to_json(const Row *row) {
         return o;
 }
 
-static void print_json(const Table *t) {
+static int print_json(const Listing *l) {
         struct json_object *array = json_object_new_array();
 
-        for (size_t i = 0; i < t->n; i++)
-                (void) json_object_array_add(array, row_to_json(&t->rows[i]));
+        for (size_t i = 0; i < l->n; i++)
+                (void) json_object_array_add(array, row_to_json(&l->rows[i]));
 
-        (void) puts(json_object_to_json_string_ext(
-                        array, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-        (void) json_object_put(array);
+        return output_json(array);
 }
 
 static int run(const Command *c) {
-        _cleanup_table_ Table t = { 0 };
+        _cleanup_listing_ Listing l = { 0 };
         int r;
 
-        r = table_load(&t, c);
+        r = listing_load(&l, c);
         if (r < 0)
                 return r;
 
         if (command_has(c, "json"))
-                print_json(&t);
-        else if (t.n == 0)
+                return print_json(&l);
+        if (l.n == 0)
                 log_notice("There is no profile in %s yet. Make one: claude-profile add NAME.",
                                 c->settings->profiles_base);
         else if (isatty(STDOUT_FILENO))
-                print_for_people(&t, c->dirs);
+                return print_for_people(&l, c->dirs);
         else
-                print_for_pipes(&t);
+                print_for_pipes(&l);
 
         return EXIT_SUCCESS;
 }

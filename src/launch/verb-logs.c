@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Becomes journalctl, with the fields that all entries of a launch or a profile carry. */
+/* Becomes journalctl. The entries of a launch are those that carry its id, what the manager says about its units, and what its bridge
+ * says on standard error, should it fail. What podman writes there about containers is left out. */
 
 #include <unistd.h>
 
@@ -14,12 +15,16 @@
 #include "shared/subprocess.h"
 
 #define PREFIX_MIN 4
+#define WORD_SHOWN 80 /* bytes, in a message */
+#define JOURNAL_USEC (60 * USEC_PER_SEC)
+#define JOURNAL_OUTPUT_MAX (16 * MIB)
 
-static bool is_hex(const char *s, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (!strchr("0123456789abcdef", s[i]))
-                        return false;
-        return true;
+static int ask_journal(char *const *argv, char **ret) {
+        int r;
+
+        r = subprocess_run(&(Subprocess) { .argv = argv, .env = environ, .timeout_usec = JOURNAL_USEC, .output_max = JOURNAL_OUTPUT_MAX },
+                        ret, NULL);
+        return r > 0 ? -EIO : r;
 }
 
 /* A launch that has ended is known to the journal alone. */
@@ -29,66 +34,134 @@ static int find_ended(const char *prefix, char **ret_id) {
         char *save = NULL, *found = NULL;
         int r;
 
-        r = subprocess_run(&(Subprocess) { .argv = argv, .env = environ, .timeout_usec = 60 * USEC_PER_SEC, .output_max = 16 * MIB },
-                        &output, NULL);
-        if (r != 0)
-                return r < 0 ? r : -EIO;
+        r = ask_journal(argv, &output);
+        if (r < 0)
+                return r;
 
         for (char *s = strtok_r(output, "\n", &save); s; s = strtok_r(NULL, "\n", &save)) {
-                if (!str_after_prefix(s, prefix))
+                if (!str_after_prefix(s, prefix) || !hex_is_valid(s, LAUNCH_ID_LENGTH))
                         continue;
                 if (found)
                         return -ENOTUNIQ;
                 found = s;
         }
-        if (!found)
-                return -ENOENT;
 
-        *ret_id = strdup(found);
-        return *ret_id ? 0 : -ENOMEM;
+        return found ? strdup_to(ret_id, found) : -ENOENT;
 }
 
-/* Whom the word means, as `stop` takes it, with launches that have ended: "CLAUDE_PROFILE=…" or "CLAUDE_LAUNCH=…". */
-static int make_match(const Command *c, const char *word, char **ret) {
+/* Any program of the user can write entries, so it is only believed if it can be a profile's name. */
+static int find_profile(const char *id, char **ret) {
+        _cleanup_strv_ char **argv = NULL;
+        _cleanup_free_ char *output = NULL;
+        int r;
+
+        r = strv_add_many(&argv, "journalctl", "--user", "--quiet", "--lines=1", "--output=cat", "--output-fields=CLAUDE_PROFILE", NULL);
+        if (r >= 0)
+                r = strv_addf(&argv, "CLAUDE_LAUNCH=%s", id);
+        if (r >= 0)
+                r = ask_journal(argv, &output);
+        if (r < 0)
+                return r;
+
+        output[strcspn(output, "\n")] = '\0';
+        return profile_name_is_valid(output) ? strdup_to(ret, output) : -ENOENT;
+}
+
+/* One more alternative. */
+static int add_match(char ***argv, const char *field, const char *value) {
+        int r;
+
+        r = strv_add(argv, "+");
+        return r < 0 ? r : strv_addf(argv, "%s=%s", field, value);
+}
+
+static int add_launch(const char *profile, const char *id, char ***argv) {
+        _cleanup_launch_units_ LaunchUnits u = { 0 };
+        int r;
+
+        r = launch_units_make(profile, id, &u);
+        if (r >= 0)
+                r = strv_addf(argv, "CLAUDE_LAUNCH=%s", id);
+        if (r >= 0)
+                r = add_match(argv, "USER_UNIT", u.scope);
+        if (r >= 0)
+                r = add_match(argv, "USER_UNIT", u.socket);
+        if (r >= 0)
+                r = add_match(argv, "USER_UNIT", u.bridge);
+        if (r >= 0)
+                r = add_match(argv, "_SYSTEMD_USER_UNIT", u.bridge);
+
+        return r;
+}
+
+static int add_profile(const char *name, char ***argv) {
+        _cleanup_free_ char *supervisor = NULL;
+        int r;
+
+        r = asprintf_to(&supervisor, "claude-sandbox@%s.service", name);
+        if (r >= 0)
+                r = strv_addf(argv, "CLAUDE_PROFILE=%s", name);
+
+        return r < 0 ? r : add_match(argv, "USER_UNIT", supervisor);
+}
+
+/* Which running or ended launch the word means; -ENOENT, -ENOTUNIQ. */
+static int find_launch(const Command *c, const char *word, char **ret_profile, char **ret_id) {
         _cleanup_launch_list_ LaunchList list = { 0 };
-        _cleanup_profile_ Profile *p = NULL;
-        _cleanup_free_ char *id = NULL;
         const size_t n = strlen(word);
         int r;
 
-        r = profile_open(c->settings, word, &p);
-        if (r >= 0)
-                return asprintf_to(ret, "CLAUDE_PROFILE=%s", word);
-        if (n == LAUNCH_ID_LENGTH && hex_is_valid(word, n))
-                return asprintf_to(ret, "CLAUDE_LAUNCH=%s", word);
-        if (n < PREFIX_MIN || n > LAUNCH_ID_LENGTH || !is_hex(word, n))
+        if (n < PREFIX_MIN || n > LAUNCH_ID_LENGTH || strspn(word, "0123456789abcdef") != n)
                 return -ENOENT;
 
         r = launch_list_load(c->dirs, NULL, NULL, &list);
         if (r >= 0)
                 r = launch_list_select(&list, word);
-        if (r >= 0)
-                return asprintf_to(ret, "CLAUDE_LAUNCH=%s", list.items[0].id);
-        r = find_ended(word, &id);
-        return r < 0 ? r : asprintf_to(ret, "CLAUDE_LAUNCH=%s", id);
+        if (r == -ENOTUNIQ)
+                return r;
+        if (r >= 0) {
+                r = strdup_to(ret_profile, list.items[0].profile);
+                return r < 0 ? r : strdup_to(ret_id, list.items[0].id);
+        }
+
+        r = n == LAUNCH_ID_LENGTH ? strdup_to(ret_id, word) : find_ended(word, ret_id);
+        return r < 0 ? r : find_profile(*ret_id, ret_profile);
+}
+
+/* Whom the word means, as `stop` takes it, and launches that have ended: adds what the journal is to look for. */
+static int add_matches(const Command *c, const char *word, char ***argv) {
+        _cleanup_free_ char *profile = NULL, *id = NULL;
+        _cleanup_profile_ Profile *p = NULL;
+        int r;
+
+        if (profile_open(c->settings, word, &p) >= 0)
+                return add_profile(word, argv);
+
+        r = find_launch(c, word, &profile, &id);
+        return r < 0 ? r : add_launch(profile, id, argv);
 }
 
 static int run(const Command *c) {
-        _cleanup_free_ char *match = NULL, *shown = str_escape(c->args[0]);
+        static const char *const options_of_journalctl[][2] = {
+                { "follow", "--follow" },
+                { "explain", "--catalog" },
+                { "json", "--output=json" },
+        };
+        const char *word = c->args[0];
+        _cleanup_free_ char *shown = str_escape_n(word, strlen(word), WORD_SHOWN);
         _cleanup_strv_ char **argv = NULL;
         int r;
 
-        r = make_match(c, c->args[0], &match);
+        r = strv_add_many(&argv, "journalctl", "--user", NULL);
+        for (size_t i = 0; i < ELEMENTSOF(options_of_journalctl) && r >= 0; i++)
+                if (command_has(c, options_of_journalctl[i][0]))
+                        r = strv_add(&argv, options_of_journalctl[i][1]);
+        if (r >= 0)
+                r = add_matches(c, word, &argv);
         if (r == -ENOTUNIQ)
                 return log_error(r, "\"%s\" is how the ids of several launches begin.", shown ?: "?");
         if (r == -ENOENT)
                 return log_error(r, "\"%s\" is neither a profile nor a launch that the journal knows.", shown ?: "?");
-        if (r >= 0)
-                r = strv_add_many(&argv, "journalctl", "--user", match, NULL);
-        if (r >= 0 && command_has(c, "follow"))
-                r = strv_add(&argv, "--follow");
-        if (r >= 0 && command_has(c, "explain"))
-                r = strv_add(&argv, "--catalog");
         if (r < 0)
                 return log_error(r, "Cannot read the journal");
 
@@ -98,6 +171,7 @@ static int run(const Command *c) {
 
 static const Option options[] = {
         { 'f', "follow", NULL, "Go on with what is being added" },
+        { 0, "json", NULL, "Print each entry as JSON" },
         { 'x', "explain", NULL, "Explain entries, from the journal's catalog" },
         { 0 },
 };

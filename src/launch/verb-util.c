@@ -18,6 +18,8 @@
 #include "shared/launch-dir.h"
 #include "shared/lock.h"
 
+#define WORD_SHOWN 80 /* bytes, in a message */
+
 /* What was probably meant: a profile, or a command where that could stand too. NULL: nothing is near. */
 static const char *guess(const Command *c, char *const *profiles, const char *name, bool *ret_is_command) {
         const char *commands[32] = { NULL };
@@ -131,9 +133,26 @@ int command_launch(const Command *c, char *const *args, bool shell) {
         return r < 0 ? r : status;
 }
 
+/* The name of a profile is never taken for the beginning of an id, also when nothing of it runs. */
+static int select_launches(const Command *c, const char *word, LaunchList *list) {
+        _cleanup_free_ char *shown = str_escape_n(word, strlen(word), WORD_SHOWN);
+        _cleanup_profile_ Profile *p = NULL;
+        int r;
+
+        if (profile_open(c->settings, word, &p) >= 0 && !launch_list_has_profile(list, word))
+                return log_error(-ENOENT, "No sandboxed launch of profile %s runs. All that run: claude-profile ps.", word);
+
+        r = launch_list_select(list, word);
+        if (r == -ENOTUNIQ)
+                return log_error(r, "\"%s\" is how the ids of several launches begin. All there are: claude-profile ps.", shown ?: "?");
+        if (r < 0)
+                return log_error(r, "No launch runs that \"%s\" could mean: a profile, an id, or the first four digits or "
+                                "more of one. All there are: claude-profile ps.", shown ?: "?");
+        return 0;
+}
+
 int command_launches(const Command *c, const char *word, LaunchList *ret, sd_bus **ret_bus) {
         _cleanup_launch_list_ LaunchList list = { 0 };
-        _cleanup_free_ char *shown = NULL;
         _cleanup_bus_ sd_bus *bus = NULL;
         int r;
 
@@ -145,16 +164,9 @@ int command_launches(const Command *c, const char *word, LaunchList *ret, sd_bus
         if (r < 0)
                 return log_error(r, "Cannot read %s", c->dirs->runtime);
 
-        if (word) {
-                shown = str_escape(word);
-                r = launch_list_select(&list, word);
-                if (r == -ENOTUNIQ)
-                        return log_error(r, "\"%s\" is how the ids of several launches begin. All there are: claude-profile ps.",
-                                        shown ?: "?");
-                if (r < 0)
-                        return log_error(r, "No launch runs that \"%s\" could mean: a profile, an id, or the first four digits or "
-                                        "more of one. All there are: claude-profile ps.", shown ?: "?");
-        }
+        r = word ? select_launches(c, word, &list) : 0;
+        if (r < 0)
+                return r;
 
         *ret = list;
         list = (LaunchList) { 0 };

@@ -7,10 +7,10 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "launch/output.h"
 #include "launch/verb.h"
 #include "shared/profile.h"
 
-#define HELP_WIDTH 79
 #define SHOWN_MAX 120 /* bytes of foreign text in a message */
 
 static const Option help_option = { 'h', "help", NULL, "Show this help" };
@@ -158,30 +158,14 @@ static void print_option(const Option *o) {
         (void) printf("  %-24s %s\n", names, o->help);
 }
 
-static void print_wrapped(const char *text) {
-        size_t column = 0;
-
-        while (*text) {
-                const size_t n = strcspn(text, " ");
-
-                if (column > 0 && column + 1 + n > HELP_WIDTH) {
-                        (void) putchar('\n');
-                        column = 0;
-                }
-                (void) printf("%s%.*s", column > 0 ? " " : "", (int) n, text);
-                column += n + (column > 0);
-                text += n + (text[n] == ' ');
-        }
-
-        (void) printf("\n\n");
-}
-
 static int print_help(const Verb *verb) {
         (void) printf("Usage: claude-profile %s%s%s%s\n\n%s.\n\n", verb->name,
                         verb->options ? " [OPTION…]" : "", verb->arguments[0] ? " " : "", verb->arguments,
                         verb->help);
-        if (verb->details)
-                print_wrapped(verb->details);
+        if (verb->details) {
+                output_wrapped(verb->details, 0, 0);
+                (void) printf("\n\n");
+        }
 
         (void) printf("Options:\n");
         for (const Option *o = verb->options; o && o->name; o++)
