@@ -32,16 +32,13 @@ static int print_help(FILE *f) {
                           "       claude-profile COMMAND [OPTION…] [ARGUMENT…]\n"
                           "\n"
                           "Runs Claude Code with the login, settings and history of profile NAME, on the\n"
-                          "host or in a sandbox. Commands:\n"
-                          "\n");
+                          "host or in a sandbox. Commands:\n");
 
         for (const Verb *const *v = verb_table; *v; v++)
                 print_row(f, *v);
 
-        (void) fprintf(f, "\n"
-                          "  -h, --help                   Show this help, or behind a command its own\n"
-                          "  --version                    Show the version\n"
-                          "More: man claude-profile, man claude-profile.conf\n");
+        (void) fprintf(f, "  -h, --help                   Show this help, or behind a command its own\n"
+                          "More: man claude-profile, man claude-profile.conf, claude-profile --version\n");
 
         return flush(f);
 }

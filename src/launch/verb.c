@@ -196,7 +196,7 @@ static int check_arguments(const Command *c) {
                                                                                 : "an argument is missing");
         if (n > verb->max)
                 return usage_error_about(verb, "one argument too many:", c->args[verb->max]);
-        if (verb->flags & VERB_PROFILE && !profile_name_is_valid(c->args[0]))
+        if (verb->flags & VERB_PROFILE && n > 0 && !profile_name_is_valid(c->args[0]))
                 return say_invalid_name(c->args[0]);
 
         return 0;

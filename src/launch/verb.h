@@ -20,7 +20,7 @@ typedef struct Option {
 } Option;
 
 typedef enum VerbFlags {
-        VERB_PROFILE = 1 << 0, /* the first argument is a profile's name */
+        VERB_PROFILE = 1 << 0, /* the first argument, if any, is a profile's name */
         VERB_OPTIONS_FIRST =
                         1 << 1, /* our options end at the first argument: the rest is another program's */
         VERB_FOREIGN_OPTIONS = 1 << 2, /* … and at the first option that is not ours */

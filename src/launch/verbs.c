@@ -16,6 +16,7 @@ const Verb *const verb_table[] = {
         &verb_ps,
         &verb_stop,
         &verb_logs,
+        &verb_settings,
         &verb_build,
         &verb_sandbox_cache,
         &verb_sandbox_skill,

@@ -17,6 +17,7 @@ extern const Verb verb_run;
 extern const Verb verb_sandbox;
 extern const Verb verb_sandbox_cache;
 extern const Verb verb_sandbox_skill;
+extern const Verb verb_settings;
 extern const Verb verb_shell;
 extern const Verb verb_stop;
 

@@ -313,3 +313,53 @@ void setting_clear(SettingKind kind, void *field) {
                 *(char **) field = NULL;
         }
 }
+
+static Json *json_from_strings(char *const *list) {
+        _cleanup_json_ Json *array = json_object_new_array();
+
+        STRV_FOREACH(s, list)
+                if (!array || json_append(array, json_object_new_string(*s)) < 0)
+                        return NULL;
+
+        return TAKE_PTR(array);
+}
+
+int setting_to_json(SettingKind kind, const void *field, Json **ret) {
+        const int *tristate = field;
+        char *const *string = field;
+
+        switch (kind) {
+        case SETTING_BOOL:
+                *ret = json_object_new_boolean(*(const bool *) field);
+                break;
+        case SETTING_TRISTATE:
+                if (*tristate < 0)
+                        goto not_set;
+                *ret = json_object_new_boolean(*tristate);
+                break;
+        case SETTING_ISOLATION:
+                *ret = json_object_new_string(isolation_to_string(*(const Isolation *) field));
+                break;
+        case SETTING_RAM:
+        case SETTING_CPUS:
+                *ret = json_object_new_int64((int64_t) *(const uint64_t *) field);
+                break;
+        case SETTING_LIST:
+        case SETTING_NAMES:
+        case SETTING_SSH_KEYS:
+                if (!*(char **const *) field)
+                        goto not_set;
+                *ret = json_from_strings(*(char **const *) field);
+                break;
+        default:
+                if (!*string)
+                        goto not_set;
+                *ret = json_object_new_string(*string);
+        }
+
+        return *ret ? 0 : -ENOMEM;
+
+not_set:
+        *ret = NULL;
+        return 0;
+}

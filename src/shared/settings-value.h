@@ -5,6 +5,7 @@
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
+#include "shared/json-object.h"
 
 typedef enum SettingKind {
         SETTING_BOOL,      /* bool */
@@ -31,6 +32,9 @@ int setting_parse(SettingKind kind, const Dirs *dirs, const char *value, void *f
 
 /* Back to "not set": what an empty value means where there is no default. */
 void setting_clear(SettingKind kind, void *field);
+
+/* The value as JSON: a boolean, a number, a string, a list of strings, or null for "not set". NULL stands for that, too. 0 or -ENOMEM. */
+int setting_to_json(SettingKind kind, const void *field, Json **ret);
 
 /* What a value must be, behind "expected". */
 const char *setting_expectation(SettingKind kind);

@@ -378,3 +378,27 @@ char *settings_describe_origin(const Settings *s, const char *variable) {
 
         return r < 0 ? NULL : text;
 }
+
+int settings_view(const Settings *s, size_t i, SettingView *ret) {
+        SettingView v;
+        int r;
+
+        if (i >= ELEMENTSOF(table))
+                return -ENOENT;
+
+        v = (SettingView) {
+                .variable = table[i].variable,
+                .key = table[i].key,
+                .source = s->origins[i].source,
+                .file = s->origins[i].source == SETTING_MAIN_FILE    ? s->main_file :
+                        s->origins[i].source == SETTING_PROFILE_FILE ? s->profile_file :
+                                                                       NULL,
+                .line = s->origins[i].line,
+        };
+        r = setting_to_json(table[i].kind, field_of(s, &table[i]), &v.value);
+        if (r < 0)
+                return r;
+
+        *ret = v;
+        return 0;
+}

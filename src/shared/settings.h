@@ -6,6 +6,7 @@
 
 #include "basic/macro.h"
 #include "shared/dirs.h"
+#include "shared/json-object.h"
 
 typedef enum Isolation {
         ISOLATION_KRUN,
@@ -77,3 +78,16 @@ DEFINE_CLEANUP(Settings *, settings_free);
  * "CLAUDE_PROFILE_SANDBOX in the environment", "<file>:<line>" or "the default". The caller frees; NULL when
  * out of memory. */
 char *settings_describe_origin(const Settings *s, const char *variable);
+
+/* One row of the table, as it is in force. */
+typedef struct SettingView {
+        const char *variable;
+        const char *key;
+        Json *value; /* the caller's; NULL: not set */
+        SettingSource source;
+        const char *file; /* of the two files; else NULL */
+        unsigned line;
+} SettingView;
+
+/* The row number `i`, from 0 on. 0, -ENOMEM, or -ENOENT behind the last one. */
+int settings_view(const Settings *s, size_t i, SettingView *ret);

@@ -218,6 +218,55 @@ static void test_every_variable(void **state) {
         assert_string_equal(s->tasks_max, "9");
 }
 
+/* Each type as JSON, what is not set too; and where it is from. */
+static void test_views(void **state) {
+        static const struct {
+                const char *key, *value;
+                SettingSource source;
+                unsigned line;
+        } rows[] = {
+                { "ProfilesBase", "\"\\/home\\/u\\/.claude-profiles\"", SETTING_DEFAULT, 0 },
+                { "Sandbox", "null", SETTING_DEFAULT, 0 },
+                { "Isolation", "\"container\"", SETTING_MAIN_FILE, 2 },
+                { "RAM", "8192", SETTING_PROFILE_FILE, 3 },
+                { "SSHAgent", "true", SETTING_ENVIRONMENT, 0 },
+                { "GPGAgent", "false", SETTING_DEFAULT, 0 },
+                { "ForwardEnv", "[ \"A\", \"B\" ]", SETTING_MAIN_FILE, 3 },
+                { "SSHKeys", "null", SETTING_DEFAULT, 0 },
+                { "MemoryMax", "\"4G\"", SETTING_PROFILE_FILE, 2 },
+                { "TasksMax", "null", SETTING_MAIN_FILE, 4 },
+        };
+        _cleanup_settings_ Settings *s = NULL;
+        size_t found = 0;
+        SettingView v;
+        int r;
+
+        scratch_puts(MAIN, "[Sandbox]\nIsolation=container\nForwardEnv=A,B\nTasksMax=\n");
+        scratch_puts(WORK, "[Sandbox]\nMemoryMax=4G\nRAM=8G\n");
+        setenv("CLAUDE_PROFILE_SANDBOX_SSH_AGENT", "1", 1);
+        s = load("work");
+
+        for (size_t i = 0; (r = settings_view(s, i, &v)) >= 0; i++) {
+                _cleanup_json_ Json *value = v.value;
+
+                assert_non_null(str_after_prefix(v.variable, "CLAUDE_PROFILE_"));
+                for (size_t k = 0; k < ELEMENTSOF(rows); k++) {
+                        if (!streq(rows[k].key, v.key))
+                                continue;
+                        found++;
+                        assert_string_equal(value ? json_object_to_json_string(value) : "null", rows[k].value);
+                        assert_int_equal(v.source, rows[k].source);
+                        assert_int_equal(v.line, rows[k].line);
+                        if (v.line > 0)
+                                assert_string_equal(v.file, v.source == SETTING_MAIN_FILE ? s->main_file : s->profile_file);
+                        else
+                                assert_null(v.file);
+                }
+        }
+        assert_int_equal(r, -ENOENT);
+        assert_int_equal(found, ELEMENTSOF(rows));
+}
+
 /* Good values and bad ones of each type, as variables and as keys. */
 static void test_values(void **state) {
         static const struct {
@@ -427,6 +476,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_precedence, reset),
                 cmocka_unit_test_setup(test_every_key, reset),
                 cmocka_unit_test_setup(test_every_variable, reset),
+                cmocka_unit_test_setup(test_views, reset),
                 cmocka_unit_test_setup(test_values, reset),
                 cmocka_unit_test_setup(test_messages, reset),
                 cmocka_unit_test_setup(test_odd_files, reset),

@@ -156,6 +156,32 @@ def test_list():
         assert "x\\x0a\\x1b[31m: not the name of a profile" in done.stderr and "/link: a link" in done.stderr
 
 
+def test_settings():
+    """settings shows each setting and where it is from: tabs in a pipe, JSON for scripts; what is wrong stops it by name"""
+    with Home(PROGRAM) as h:
+        h.good("add", "work")
+        h.write(".config/claude-profile/claude-profile.conf", "[Sandbox]\nRAM=8G\nCPUs=2\n")
+        h.write(".config/claude-profile/profiles/work.conf", "[Sandbox]\n\nCPUs=3\nSSHKeys=work *\n")
+        env = {"CLAUDE_PROFILE_SANDBOX_SSH_AGENT": "1", "CLAUDE_PROFILE_SANDBOX_FORWARD_ENV": "A,B"}
+        lines = dict(line.split("\t", 1) for line in h.good("settings", "work", env=env).splitlines())
+        assert lines["RAM"] == f"8192\t{h.config}/claude-profile.conf:2", lines
+        assert lines["CPUs"] == f"3\t{h.config}/profiles/work.conf:3", lines
+        assert lines["SSHAgent"] == "yes\tenvironment" and lines["ForwardEnv"] == "A,B\tenvironment", lines
+        assert lines["SSHKeys"].startswith("work *\t") and lines["Sandbox"] == "\tdefault", lines
+        assert f"CPUs\t2\t{h.config}/claude-profile.conf:3\n" in h.good("settings")
+
+        rows = {row["key"]: row for row in json.loads(h.good("settings", "work", "--json", env=env))}
+        assert rows["CPUs"] == {"key": "CPUs", "variable": "CLAUDE_PROFILE_SANDBOX_CPUS", "value": 3, "source": "profile-file",
+                                "path": f"{h.config}/profiles/work.conf", "line": 3}
+        assert rows["SSHAgent"]["value"] is True and rows["ForwardEnv"]["value"] == ["A", "B"], rows
+        assert rows["Sandbox"] == {"key": "Sandbox", "variable": "CLAUDE_PROFILE_SANDBOX", "value": None, "source": "default"}
+
+        h.bad("settings", "wrok", says=['no profile "wrok"', '"work"'])
+        h.bad("settings", "../x", status=2)
+        h.bad("settings", "work", "x", status=2)
+        h.bad("settings", env={"CLAUDE_PROFILE_SANDBOX_CPUS": "\x1b[31m"}, says=["CLAUDE_PROFILE_SANDBOX_CPUS=\\x1b[31m: expected"])
+
+
 def test_links():
     """links shows, makes and removes links; all skips what has no counterpart, naming a missing one fails"""
     with Home(PROGRAM) as h:

@@ -113,6 +113,19 @@ def test_list_for_people():
             assert last == "work           yes    host, set by profiles/work.conf:2 (marked: sandbox)", last
 
 
+def test_settings_for_people():
+    """settings aligns its columns, files below the configuration directory; long values come last; harmless to the terminal"""
+    with Home(PROGRAM) as h:
+        h.good("add", "work")
+        h.write(".config/claude-profile/profiles/work.conf", "[Sandbox]\nReportPaths=a\x1b[31m\n")
+        with Terminal(h, "settings", "work", env={"NO_COLOR": "1", "CLAUDE_PROFILE_SANDBOX_GH": "1"}) as t:
+            assert t.end() == 0
+            lines = t.output.splitlines()
+        assert lines[0] == "SETTING          FROM                  VALUE", lines
+        assert "GH               environment           yes" in lines and "SSHKeys          default               (not set)" in lines, lines
+        assert "ReportPaths      profiles/work.conf:2  a\\x1b[31m" in lines, lines
+
+
 def test_env_is_harmless():
     """env shows control characters of a value escaped on a terminal, as they are in a pipe"""
     with Home(PROGRAM) as h:
