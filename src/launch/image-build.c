@@ -22,6 +22,10 @@ ImageBase image_base_from_string(const char *s) {
         return _IMAGE_BASE_INVALID;
 }
 
+const char *image_base_to_string(ImageBase base) {
+        return base >= 0 && base < _IMAGE_BASE_MAX ? bases[base].name : NULL;
+}
+
 int image_build_command(const ImageBuild *b, char ***ret) {
         _cleanup_strv_ char **argv = NULL;
         int r;

@@ -14,6 +14,7 @@ typedef enum ImageBase {
 
 /* "fedora" or "debian"; anything else is _IMAGE_BASE_INVALID. */
 ImageBase image_base_from_string(const char *s);
+const char *image_base_to_string(ImageBase base);
 
 typedef struct ImageBuild {
         const char *podman;

@@ -10,6 +10,7 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "config.h"
+#include "launch/complete.h"
 #include "launch/verbs.h"
 
 static int flush(FILE *f) {
@@ -76,6 +77,8 @@ int main(int argc, char *argv[]) {
                 return flush(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         }
 
+        if (streq(argv[1], COMPLETE_COMMAND))
+                return complete_print(argv + 2);
         if (argv[1][0] == '-')
                 return refuse_option(argv[1]);
 

@@ -228,7 +228,7 @@ static const Option options[] = {
 
 const Verb verb_add = {
         .name = "add",
-        .arguments = "NAME",
+        .arguments = "NEW-NAME",
         .min = 1,
         .max = 1,
         .flags = VERB_PROFILE,

@@ -13,7 +13,7 @@
 
 #define SHOWN_MAX 120 /* bytes of foreign text in a message */
 
-static const Option help_option = { 'h', "help", NULL, "Show this help" };
+const Option verb_help_option = { 'h', "help", NULL, "Show this help" };
 
 int usage_error(const Verb *verb, const char *format, ...) {
         char text[1024];
@@ -50,12 +50,12 @@ static bool option_matches(const Option *o, const char *word, const char **ret_v
         return true;
 }
 
-static const Option *find_option(const Verb *verb, const char *word, const char **ret_value) {
+const Option *verb_find_option(const Verb *verb, const char *word, const char **ret_value) {
         for (const Option *o = verb->options; o && o->name; o++)
                 if (option_matches(o, word, ret_value))
                         return o;
 
-        return option_matches(&help_option, word, ret_value) ? &help_option : NULL;
+        return option_matches(&verb_help_option, word, ret_value) ? &verb_help_option : NULL;
 }
 
 /* One option, and the word behind it if that is its argument. Moves `*argv` on. 0, negative errno, or
@@ -101,7 +101,7 @@ static int parse(Command *c, char **argv) {
                         continue;
                 }
 
-                option = find_option(c->verb, *argv, &value);
+                option = verb_find_option(c->verb, *argv, &value);
                 if (!option && (flags & VERB_FOREIGN_OPTIONS))
                         break;
                 if (!option)
@@ -170,7 +170,7 @@ static int print_help(const Verb *verb) {
         (void) printf("Options:\n");
         for (const Option *o = verb->options; o && o->name; o++)
                 print_option(o);
-        print_option(&help_option);
+        print_option(&verb_help_option);
 
         return 0;
 }

@@ -58,6 +58,11 @@ struct Command {
  * exit status of the program. */
 int verb_call(const Verb *verb, char **argv, bool plain);
 
+/* The option that `word` ("--name", "--name=value", "-n") is, --help included, or NULL; `*ret_value`: what is behind "=", or NULL. */
+const Option *verb_find_option(const Verb *verb, const char *word, const char **ret_value);
+
+extern const Option verb_help_option;
+
 bool command_has(const Command *c, const char *option);
 
 /* The value of the last such option, or NULL. */

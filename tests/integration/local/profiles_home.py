@@ -134,13 +134,13 @@ class Home:
 
 
 class Terminal:
-    """claude-profile on a pseudo terminal of 80 columns. Use as a context."""
+    """claude-profile, or another program, on a pseudo terminal of 80 columns. Use as a context."""
 
-    def __init__(self, home, *args, env=None, stdout=None):
+    def __init__(self, home, *args, env=None, stdout=None, program=None):
         self.output = ""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self._process = subprocess.Popen([home.program, *args], env={**home.env, "TERM": "xterm", **(env or {})},
+        self._process = subprocess.Popen([program or home.program, *args], env={**home.env, "TERM": "xterm", **(env or {})},
                                          cwd=home.work, stdin=slave, stdout=stdout or slave, stderr=slave,
                                          start_new_session=True,
                                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
