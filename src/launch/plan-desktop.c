@@ -11,6 +11,7 @@
 #include "basic/log.h"
 #include "basic/path.h"
 #include "basic/str.h"
+#include "launch/desktop.h"
 #include "launch/find-program.h"
 #include "launch/plan.h"
 
@@ -47,23 +48,23 @@ static int look_for(const Plan *p, const char *name, char **ret) {
 
 /* 1, 0 when there is none, having said so, or -ENOMEM. */
 static int find_paste(const Plan *p, HostPrograms *programs) {
-        const bool wayland = !str_is_empty(getenv("WAYLAND_DISPLAY"));
+        const PasteProgram program = desktop_paste_program();
         int r;
 
-        if (!wayland && str_is_empty(getenv("DISPLAY"))) {
+        if (program < 0) {
                 log_warning("There is no desktop to read the clipboard of (neither WAYLAND_DISPLAY nor DISPLAY is set); "
                             "the sandbox gets none.");
                 return 0;
         }
 
-        programs->paste_program = wayland ? PASTE_WL_PASTE : PASTE_XCLIP;
-        r = look_for(p, paste_program_to_string(programs->paste_program), &programs->paste);
+        programs->paste_program = program;
+        r = look_for(p, paste_program_to_string(program), &programs->paste);
         if (r == -ENOMEM)
                 return r;
         if (r < 0) {
                 log_warning("The clipboard is read with %s, which is not in PATH; the sandbox gets none. "
                             "Install the package %s.",
-                                paste_program_to_string(programs->paste_program), wayland ? "wl-clipboard" : "xclip");
+                                paste_program_to_string(program), desktop_paste_package(program));
                 return 0;
         }
 
@@ -72,14 +73,13 @@ static int find_paste(const Plan *p, HostPrograms *programs) {
 
 static int find_browser(const Plan *p, HostPrograms *programs) {
         const Settings *settings = p->request->settings;
-        static const char *const names[] = { "google-chrome", "google-chrome-stable", "/opt/google/chrome/chrome" };
         _cleanup_free_ char *shown = NULL;
         int r = -ENOENT;
 
         if (settings->chrome_bin)
                 r = look_for(p, settings->chrome_bin, &programs->browser);
-        for (size_t i = 0; i < ELEMENTSOF(names) && !settings->chrome_bin && r < 0 && r != -ENOMEM; i++)
-                r = look_for(p, names[i], &programs->browser);
+        for (const char *const *name = desktop_browsers; *name && !settings->chrome_bin && r < 0 && r != -ENOMEM; name++)
+                r = look_for(p, *name, &programs->browser);
         if (r >= 0)
                 return 1;
         if (r == -ENOMEM)

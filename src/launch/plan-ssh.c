@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
@@ -19,14 +18,6 @@
 #include "launch/ssh-agents.h"
 
 #define KNOWN_HOSTS_MAX (16 * MIB)
-#define PROBE_USEC (500 * USEC_PER_MSEC)
-#define CANDIDATES_MAX 2
-
-typedef struct Candidates {
-        char *paths[CANDIDATES_MAX];
-        AgentState states[CANDIDATES_MAX];
-        size_t n;
-} Candidates;
 
 static int add_known_hosts(Plan *p) {
         _cleanup_free_ char *path = NULL, *data = NULL;
@@ -61,20 +52,8 @@ static int add_ssh_directory(Plan *p) {
         return r < 0 || !source ? log_oom() : 0;
 }
 
-static void candidate_add(Candidates *c, char *path) {
-        struct stat a, b;
-
-        if (!path || path[0] != '/' || stat(path, &a) < 0 || !S_ISSOCK(a.st_mode))
-                return;
-        for (size_t i = 0; i < c->n; i++)
-                if (stat(c->paths[i], &b) >= 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-                        return;
-
-        c->paths[c->n++] = path;
-}
-
 /* A pattern that fits nothing looks like an agent without keys. */
-static int warn_unless_selected(const Plan *p, const Candidates *c) {
+static int warn_unless_selected(const Plan *p, const SshAgents *c) {
         _cleanup_free_ char *origin = NULL;
 
         for (size_t i = 0; i < c->n; i++)
@@ -90,9 +69,8 @@ static int warn_unless_selected(const Plan *p, const Candidates *c) {
 }
 
 int plan_ssh(Plan *p) {
-        _cleanup_free_ char *onepassword = NULL;
-        char *variable = getenv("SSH_AUTH_SOCK");
-        Candidates c = { 0 };
+        const char *variable = getenv("SSH_AUTH_SOCK");
+        _cleanup_ssh_agents_ SshAgents c = { 0 };
         unsigned index = 0;
         int r;
 
@@ -102,12 +80,8 @@ int plan_ssh(Plan *p) {
         if (r < 0 || !p->request->settings->ssh_agent)
                 return r;
 
-        onepassword = path_join(p->request->dirs->home, ".1password/agent.sock");
-        if (!onepassword)
+        if (ssh_agents_find(p->request->dirs->home, p->request->settings->ssh_keys, &c) < 0)
                 return log_oom();
-        candidate_add(&c, variable);
-        candidate_add(&c, onepassword);
-        ssh_agents_probe(c.paths, c.states, c.n, p->request->settings->ssh_keys, PROBE_USEC);
 
         for (AgentState wanted = AGENT_KEYS; wanted > AGENT_DEAD; wanted--)
                 for (size_t i = 0; i < c.n; i++) {

@@ -2,18 +2,21 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
 #include "basic/clock.h"
 #include "basic/fd.h"
+#include "basic/path.h"
 #include "basic/str.h"
 #include "launch/ssh-agents.h"
 #include "shared/ssh-key.h"
 
 #define LIST_HEAD ((size_t) 5) /* bytes of a message: its type, and how many keys follow */
 #define REST_MAX (256 * KIB)
+#define FIND_USEC (500 * USEC_PER_MSEC)
 
 typedef struct Probe {
         int fd;
@@ -146,4 +149,35 @@ void ssh_agents_probe(char *const *paths, AgentState *states, size_t n, char *co
 
         for (size_t i = 0; i < n; i++)
                 probe_close(&probes[i]);
+}
+
+static void candidate_add(SshAgents *a, char *path) {
+        struct stat x, y;
+
+        if (!path || path[0] != '/' || stat(path, &x) < 0 || !S_ISSOCK(x.st_mode))
+                return;
+        for (size_t i = 0; i < a->n; i++)
+                if (stat(a->paths[i], &y) >= 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
+                        return;
+
+        a->paths[a->n++] = path;
+}
+
+int ssh_agents_find(const char *home, char *const *selectors, SshAgents *ret) {
+        SshAgents a = { .onepassword = path_join(home, ".1password/agent.sock") };
+
+        if (!a.onepassword)
+                return -ENOMEM;
+
+        candidate_add(&a, getenv("SSH_AUTH_SOCK"));
+        candidate_add(&a, a.onepassword);
+        ssh_agents_probe(a.paths, a.states, a.n, selectors, FIND_USEC);
+
+        *ret = a;
+        return 0;
+}
+
+void ssh_agents_clear(SshAgents *a) {
+        free(a->onepassword);
+        *a = (SshAgents) { 0 };
 }

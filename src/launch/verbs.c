@@ -17,6 +17,7 @@ const Verb *const verb_table[] = {
         &verb_stop,
         &verb_logs,
         &verb_settings,
+        &verb_doctor,
         &verb_build,
         &verb_sandbox_cache,
         &verb_sandbox_skill,

@@ -7,6 +7,7 @@
 
 extern const Verb verb_add;
 extern const Verb verb_build;
+extern const Verb verb_doctor;
 extern const Verb verb_env;
 extern const Verb verb_links;
 extern const Verb verb_list;

@@ -54,7 +54,7 @@ int child_close_on_exec(void) {
 static int child_prepare(const Subprocess *p, int in, int out) {
         int err, r;
 
-        err = p->show_errors ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        err = p->show_errors ? STDERR_FILENO : p->merge_errors ? out : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (err < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
                 return -errno;
         r = child_close_on_exec();

@@ -16,6 +16,7 @@ typedef struct Subprocess {
         uint64_t timeout_usec;   /* for all of it; over: -ETIMEDOUT */
         size_t output_max;       /* bytes of standard output; more: -EFBIG */
         bool show_errors;        /* standard error is the caller's; otherwise /dev/null */
+        bool merge_errors;       /* … or goes where standard output does */
 } Subprocess;
 
 /* Returns the exit status (128 + n for a signal), or negative errno, -ENOENT when there is no such program, -ETIMEDOUT, -EFBIG. The
