@@ -24,11 +24,10 @@
 #define IMAGE_DAYS_MAX 90
 #define IDS_MIN 65536
 #define BUILD "claude-profile build"
-#define INSTALL_PODMAN "Install podman 5 or newer, or set CLAUDE_PROFILE_PODMAN_BIN to its path."
+#define INSTALL_PODMAN "Install podman 5 or newer, or set CLAUDE_PROFILE_PODMAN_BIN."
 #define INSTALL_PASTA "Install the package passt."
-#define INSTALL_KRUN                                                                                           \
-        "Install crun with its krun handler (packages crun-krun, libkrun), or a weaker sandbox without: "      \
-        "CLAUDE_PROFILE_SANDBOX_ISOLATION=container"
+#define INSTALL_KRUN "Install crun-krun and libkrun, or set Isolation=container (weaker)."
+#define LOAD_KVM "sudo modprobe -a kvm_intel kvm_amd   # if the firmware lets them"
 
 /* A string of podman info, or "". */
 static const char *info_string(const Doctor *d, const char *path) {
@@ -175,7 +174,7 @@ int check_network(Doctor *d, CheckResult *ret) {
         why = doctor_why(r, SECONDS, output);
         if (!why)
                 return -ENOMEM;
-        return check_failed(ret, r == -ENOENT ? INSTALL_PASTA : "See what it says: podman run --rm --network=pasta IMAGE true",
+        return check_failed(ret, r == -ENOENT ? INSTALL_PASTA : "See what it says: pasta --config-net -- true",
                         "%s %s %s %s", program, option, value, why);
 }
 
@@ -189,12 +188,11 @@ int check_kvm(Doctor *d, CheckResult *ret) {
         fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
         if (fd < 0)
                 return check_failed(ret, errno == EACCES ? "sudo usermod --append --groups kvm $USER   # and log in again" :
-                                "Switch virtualization on in the firmware: sudo modprobe kvm_intel || sudo modprobe kvm_amd",
-                                "/dev/kvm cannot be used: %s", strerror(errno));
+                                LOAD_KVM, "/dev/kvm cannot be used: %s", strerror(errno));
 
         version = ioctl(fd, KVM_GET_API_VERSION, 0);
         return version == KVM_API_VERSION ? check_ok(ret, "/dev/kvm works")
-                                          : check_failed(ret, "sudo modprobe kvm_intel || sudo modprobe kvm_amd", "/dev/kvm is no KVM");
+                                          : check_failed(ret, LOAD_KVM, "/dev/kvm is no KVM");
 }
 
 /* crun loads libkrun when it starts a microVM, so that it was built for it is not enough. */

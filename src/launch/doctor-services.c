@@ -218,6 +218,6 @@ int check_browser(Doctor *d, CheckResult *ret) {
                         return check_ok(ret, "%s", path);
         }
 
-        return check_failed(ret, "Install Google Chrome, or set CLAUDE_PROFILE_CHROME_BIN to a browser's path.", "there is no %s",
+        return check_failed(ret, "Install Google Chrome, or set CLAUDE_PROFILE_CHROME_BIN.", "there is no %s",
                         chosen[0] ?: desktop_browsers[0]);
 }

@@ -25,7 +25,7 @@
 #define VERSION_MIN 252
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define GENERATOR "claude-sandbox-generator"
-#define LOG_IN "Log in properly (ssh, a console; not su or sudo), or: loginctl enable-linger"
+#define LOG_IN "Log in by ssh or on a console, not by su; or: loginctl enable-linger"
 #define RELOAD "systemctl --user daemon-reload"
 #define INSTALL "Install claude-profile anew, then: " RELOAD
 
@@ -188,7 +188,7 @@ int check_cgroups(Doctor *d, CheckResult *ret) {
         int r;
 
         if (statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-                return check_failed(ret, "Boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line.",
+                return check_failed(ret, "Boot the kernel with systemd.unified_cgroup_hierarchy=1.",
                                 "%s is no version 2 hierarchy", CGROUP_ROOT);
 
         r = sd_bus_get_property_string(d->bus, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "ControlGroup", NULL, &group);
@@ -212,7 +212,7 @@ int check_cgroups(Doctor *d, CheckResult *ret) {
         if (r < 0)
                 return r;
         if (missing)
-                return check_warning(ret, "sudo systemctl edit user@.service   # [Service] Delegate=cpu cpuset io memory pids",
+                return check_warning(ret, "sudo systemctl edit user@.service   # [Service] Delegate=yes",
                                 "limits that are set have no effect: the manager is not delegated %s", missing);
 
         return check_ok(ret, "version 2; delegated: %s", *controllers ? controllers : "no controllers, so no limit would have an effect");

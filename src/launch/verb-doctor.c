@@ -62,11 +62,9 @@ static void print_for_people(const Check *check, const CheckResult *r) {
         output_wrapped(r->text, INDENT, INDENT);
         (void) putchar('\n');
 
-        if (r->remedy) {
-                (void) printf("%*s→ %s", INDENT, "", style.bold);
-                output_wrapped(r->remedy, INDENT + 2, INDENT + 2);
-                (void) printf("%s\n", style.reset);
-        }
+        /* In one line, however long: a command that is copied must not have been cut. */
+        if (r->remedy)
+                (void) printf("%*s→ %s%s%s\n", STATE_WIDTH + 2, "", style.bold, r->remedy, style.reset);
 }
 
 static void print_for_pipes(const Check *check, const CheckResult *r) {

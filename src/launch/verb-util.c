@@ -157,6 +157,8 @@ int command_launches(const Command *c, const char *word, LaunchList *ret, sd_bus
         int r;
 
         r = user_bus_open(c->dirs, &bus);
+        if (r >= 0)
+                r = user_bus_wait(bus, NULL);
         if (r < 0)
                 return log_error(r, "No user manager answers (%s), and without it nothing can be told of launches. Log in properly "
                                 "(ssh, a console; not su or sudo).", strerror(-r));

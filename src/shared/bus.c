@@ -65,7 +65,7 @@ int user_bus_open(const Dirs *dirs, sd_bus **ret) {
         return 0;
 }
 
-int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
+static int wait_until_ready(sd_bus *bus, int (*give_up)(void)) {
         uint64_t deadline = now_usec() + BUS_TIMEOUT_USEC;
         int r;
 
@@ -86,6 +86,15 @@ int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
         }
 
         return MIN(r, 0);
+}
+
+int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
+        int r;
+
+        r = wait_until_ready(bus, give_up);
+        if (r < 0)
+                sd_bus_close(bus); /* to flush one that does not let us in would wait without a bound */
+        return r;
 }
 
 int transient_unit_begin(sd_bus *bus, const char *name, sd_bus_message **ret) {

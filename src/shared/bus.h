@@ -23,7 +23,7 @@
 int user_bus_open(const Dirs *dirs, sd_bus **ret);
 
 /* Waits until the bus has let us in: with one that hangs, the first call would wait without a bound. `give_up`, if any, is asked
- * meanwhile; anything but 0 ends the wait with -EINTR. 0 or negative errno. */
+ * meanwhile; anything but 0 ends the wait with -EINTR. 0, or negative errno: then the bus is closed. */
 int user_bus_wait(sd_bus *bus, int (*give_up)(void));
 
 /* A call of StartTransientUnit for the unit `name`: between the two the caller appends the unit's properties, each "(sv)". 0 or negative
