@@ -60,10 +60,15 @@ def _(t):
     assert rows["user manager"]["state"] == "failed" and rows["units"]["state"] == "skipped", rows
 
     agent.process.send_signal(signal.SIGSTOP)
-    rows, status, _ = doctor(SSH_AUTH_SOCK=agent.path, CLAUDE_PROFILE_SANDBOX_IMAGE="localhost/nosuch:1", **AGENTS)
+    rows, status, _ = doctor(SSH_AUTH_SOCK=agent.path, CLAUDE_PROFILE_SANDBOX_IMAGE="localhost/nosuch:1",
+                             CLAUDE_PROFILE_SANDBOX_MEMORY_MAX="1G", **AGENTS)
     assert rows["image"] == {"check": "image", "state": "failed", "text": "there is no localhost/nosuch:1",
                              "remedy": "claude-profile build"} and status == 1, rows
     assert rows["ssh-agent"]["state"] == "failed", rows
+    group = systemctl("show", "--property=ControlGroup", "--value").stdout.strip()
+    delegated = "memory" in Path("/sys/fs/cgroup" + group, "cgroup.controllers").read_text()
+    assert (rows["control groups"]["state"] == "warning") == (not delegated), rows
+    assert delegated or "not delegated memory" in rows["control groups"]["text"], rows
     agent.stop()
 
     units = HOME / ".config/systemd/user"

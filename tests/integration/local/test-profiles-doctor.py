@@ -78,6 +78,7 @@ class Scene(Home):
         return {row["check"]: row for row in rows}
 
     def expect(self, check, state, *texts, args=(), env=None):
+        """What one check says, in a run of all."""
         row = self.doctor(*args, env=env)[check]
         assert row["state"] == state, row
         for text in texts:
@@ -185,6 +186,25 @@ def test_what_podman_says():
             h.expect("image", state, text)
         h.podman(created="never")
         h.expect("image", "ok", "claude-profile-sandbox:latest")
+
+
+def test_selinux():
+    """SELinux, a stand-in of its file system: permissive, enforcing without podman's labels, on a file system without any"""
+    if os.geteuid() != 0:
+        raise tap.Skip("needs root, for a mount name space")
+    with Scene() as h:
+        h.script(h.path / "doctor", f"""#!/bin/sh
+exec /usr/bin/unshare --mount /bin/sh -c '
+        /bin/mount -t tmpfs none /sys/fs && /bin/mkdir /sys/fs/selinux && echo $ENFORCE >/sys/fs/selinux/enforce && exec "$0" "$@"
+' {PROGRAM} "$@"
+""")
+        h.program = str(h.path / "doctor")
+        h.expect("SELinux", "ok", "permissive", env={"ENFORCE": "0"})
+        h.expect("SELinux", "warning", "does not label", "container-selinux", env={"ENFORCE": "1"})
+        h.podman(info=changed(security={"rootless": True, "selinuxEnabled": True}))
+        h.base.mkdir()
+        h.expect("SELinux", "ok", "enforcing", env={"ENFORCE": "1"})
+        h.expect("SELinux", "warning", "/proc/1 has no labels", env={"ENFORCE": "1", "CLAUDE_PROFILE_PROFILES_BASE": "/proc/1"})
 
 
 def test_network():
