@@ -89,3 +89,5 @@ const char *service_format(ServiceId id, char *buf);
 #define GUEST_ENV_FORWARDS "CLAUDE_SANDBOX_FORWARDS"
 /* Likewise, and for the entry point alone: the file with all certificate authorities that the host trusts, if it is mounted. */
 #define GUEST_ENV_TRUST "CLAUDE_SANDBOX_TRUST"
+/* Likewise: MiB of a microVM's memory. Absent where the guest shares the host's kernel. */
+#define GUEST_ENV_RAM "CLAUDE_SANDBOX_RAM_MIB"

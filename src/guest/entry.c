@@ -45,6 +45,7 @@
 #include "guest/gnupg.h"
 #include "guest/home.h"
 #include "guest/launch-files.h"
+#include "guest/memory.h"
 #include "guest/resolver.h"
 #include "guest/supervise.h"
 #include "guest/trust.h"
@@ -190,6 +191,7 @@ static int start_and_serve(Entry *e) {
                 .gpg = forward_list_find(&e->forwards, SERVICE_GPG),
         };
         _cleanup_strv_ char **environment = NULL;
+        const uint64_t kills_before = memory_kills();
         Command command = { .argv = e->launch.command, .nofile = e->nofile };
         pid_t pid;
         int r;
@@ -206,6 +208,7 @@ static int start_and_serve(Entry *e) {
                 return r;
 
         r = supervise(&e->events, pid, command.terminal);
+        memory_tell(kills_before);
         return r < 0 ? log_error(r, "Cannot supervise the command") : r;
 }
 

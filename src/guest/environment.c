@@ -12,6 +12,7 @@
 /* What was meant for the entry point alone. Descriptors are not passed on, so nothing may speak of any. */
 static const char *const plumbing[] = {
         GUEST_ENV_FORWARDS,
+        GUEST_ENV_RAM,
         GUEST_ENV_TRUST,
         "LISTEN_FDS",
         "LISTEN_FDNAMES",

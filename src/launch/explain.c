@@ -11,6 +11,7 @@
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/explain.h"
+#include "launch/launch-limits.h"
 #include "launch/plan.h"
 
 #define MOUNT_COLUMN 44
@@ -133,6 +134,22 @@ static void print_services(const Plan *p) {
                 (void) printf("  port %-5u of the host's loopback, for an HTTP hook\n", (unsigned) p->hook_ports[i]);
 }
 
+static void print_limits(const Plan *p) {
+        (void) puts("\nLimits");
+        for (LimitId id = 0; id < _LIMIT_MAX; id++) {
+                _cleanup_free_ char *origin = NULL, *shown = NULL;
+                char buf[LIMIT_TEXT_MAX];
+
+                if (!p->limits.items[id].set)
+                        continue;
+                origin = limit_describe_origin(p->request, id);
+                shown = str_escape(origin ?: "?");
+                (void) printf("  %s=%s  (%s)\n", limit_name(id), limit_format(id, &p->limits.items[id], buf), shown ?: "?");
+        }
+        if (limits_are_none(&p->limits))
+                (void) puts("  none");
+}
+
 static void print_variables(const Plan *p) {
         (void) puts("\nVariables (values are not shown)");
         STRV_FOREACH(e, p->guest_env)
@@ -150,6 +167,7 @@ static void print_text(const Plan *p, char *const *podman) {
         print_creations(p);
         print_services(p);
         print_variables(p);
+        print_limits(p);
         (void) printf("\nUnits\n  %s\n  %s\n  %s\n", p->units.scope, p->units.supervisor, p->units.slice);
         print_command("Command in the sandbox", p->command);
         print_command("podman", podman);
@@ -201,6 +219,20 @@ static struct json_object *services_of(const Plan *p) {
         return array;
 }
 
+static struct json_object *limits_of(const Plan *p) {
+        struct json_object *o = json_object_new_object();
+
+        for (LimitId id = 0; id < _LIMIT_MAX; id++) {
+                char buf[LIMIT_TEXT_MAX];
+
+                if (p->limits.items[id].set)
+                        (void) json_object_object_add(o, limit_name(id), json_object_new_string(limit_format(id,
+                                        &p->limits.items[id], buf)));
+        }
+
+        return o;
+}
+
 static void print_json(const Plan *p, char *const *podman) {
         struct json_object *o = json_object_new_object(), *units = json_object_new_object();
 
@@ -213,6 +245,7 @@ static void print_json(const Plan *p, char *const *podman) {
         (void) json_object_object_add(o, "services", services_of(p));
         (void) json_object_object_add(o, "gpg", json_object_new_boolean(p->request->settings->gpg_agent));
         (void) json_object_object_add(o, "variables", names_of(p->environment, names_of(p->guest_env, json_object_new_array())));
+        (void) json_object_object_add(o, "limits", limits_of(p));
         (void) json_object_object_add(units, "scope", json_object_new_string(p->units.scope));
         (void) json_object_object_add(units, "supervisor", json_object_new_string(p->units.supervisor));
         (void) json_object_object_add(units, "slice", json_object_new_string(p->units.slice));

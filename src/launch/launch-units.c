@@ -15,6 +15,7 @@
 #include "basic/path.h"
 #include "basic/str.h"
 #include "launch/guest-run.h"
+#include "launch/launch-limits.h"
 #include "launch/launch-units.h"
 
 #define SCOPE_STOP_USEC (10 * USEC_PER_SEC)
@@ -67,6 +68,8 @@ static int scope_send(sd_bus *bus, const Plan *p, bool by_pidfd, Job *job) {
                                 "PartOf", "as", 1, p->units.supervisor,
                                 /* The bus stays until the launch is over: RequestStop comes through it. */
                                 "After", "as", 4, p->units.supervisor, "dbus.socket", "dbus.service", "dbus-broker.service");
+        if (r >= 0)
+                r = limits_append(m, &p->limits);
         if (r >= 0)
                 r = add_processes(m, by_pidfd);
         if (r >= 0)

@@ -14,6 +14,7 @@ typedef struct LaunchRequest {
         const Profile *profile;
         char *const *args;  /* claude's arguments; with `shell` the command, empty for a shell */
         bool shell;         /* a command instead of claude */
+        Limits limits;      /* given with -p: they come before the settings' */
 } LaunchRequest;
 
 /* Replaces this process by claude. Returns only on failure, having said why. */

@@ -83,6 +83,8 @@ static int add_isolation(const Plan *p, uint16_t port, char ***argv) {
                         r = strv_addf(argv, "--annotation=krun.ram_mib=%llu", (unsigned long long) s->ram_mib);
                 if (r >= 0)
                         r = strv_addf(argv, "--annotation=krun.cpus=%llu", (unsigned long long) s->cpus);
+                if (r >= 0)
+                        r = strv_addf(argv, "--env=" GUEST_ENV_RAM "=%llu", (unsigned long long) s->ram_mib);
                 if (r < 0)
                         return r;
                 return strv_add(argv, port > 0 || p->n_hook_ports > 0 ? "--network=pasta:--map-host-loopback,169.254.1.2" :

@@ -77,6 +77,8 @@ int plan_new(const LaunchRequest *request, Plan **ret) {
                         asprintf_to(&p->launch_path, "%s/%s-%s", runtime, name, p->id) < 0)
                 return log_oom();
 
+        settings_limits(request->settings, &p->limits);
+        limits_override(&p->limits, &request->limits);
         p->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 
         *ret = TAKE_PTR(p);

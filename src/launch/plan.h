@@ -77,6 +77,7 @@ typedef struct Plan {
         char *guest_bin;   /* the directory that becomes GUEST_BIN */
         NativeClaude native; /* the host's claude; source is NULL if the image's own is used */
         bool tty;
+        Limits limits;     /* of the scope */
         RunningProcess git; /* asked for the identity: plan_git() takes the answer */
 
         Mount *mounts;

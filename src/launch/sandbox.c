@@ -27,7 +27,9 @@
 #include "basic/str.h"
 #include "launch/guest-run.h"
 #include "launch/launch-files.h"
+#include "launch/launch-limits.h"
 #include "launch/launch-units.h"
+#include "launch/memory-report.h"
 #include "launch/terminal.h"
 #include "launch/trust-report.h"
 #include "shared/cgroup.h"
@@ -47,6 +49,7 @@ typedef struct Launch {
         int guest_cgroup_fd;
         int native_fd;
         BridgeSocket socket;
+        MemoryWatch memory;
         bool left;         /* the supervisor is to clear away: to it this launch just breaks off */
         uint64_t begin_usec;
         uint64_t jobs_usec; /* spent on the manager's two jobs */
@@ -220,10 +223,21 @@ static int prepare(Launch *l) {
         l->guest_cgroup_fd = cgroup_enter(l->cgroup);
         if (l->guest_cgroup_fd < 0)
                 return log_error(l->guest_cgroup_fd, "Cannot divide the control group %s", l->cgroup);
+        if (memory_watch_begin(&l->memory, CGROUP_ROOT, l->cgroup) < 0)
+                return log_oom();
+        limits_check(l->plan, l->cgroup);
 
         log_debug("launch %s: podman is started after %llu us, %llu us of them spent on the manager's jobs", l->plan->id,
                         (unsigned long long) (now_usec() - l->begin_usec), (unsigned long long) l->jobs_usec);
         return 0;
+}
+
+/* The scope is still there, for this process is in it. */
+static void tell_of_memory(const Launch *l) {
+        _cleanup_free_ char *sentence = NULL;
+
+        if (memory_watch_describe(&l->memory, CGROUP_ROOT, l->plan->request->profile->name, &sentence) >= 0 && sentence)
+                log_warning("%s", sentence);
 }
 
 static void launch_end(Launch *l, int status) {
@@ -249,6 +263,7 @@ static void launch_end(Launch *l, int status) {
         if (l->bus)
                 (void) sd_bus_close_unref(l->bus); /* nothing waits to be sent, and a flush has no bound */
         podman_access_clear(&l->podman);
+        memory_watch_clear(&l->memory);
         free(l->cgroup);
         (void) plan_free(l->plan);
 }
@@ -276,6 +291,7 @@ int launch_sandboxed(const LaunchRequest *request, int *ret_status) {
                                 .guest_cgroup_fd = l.guest_cgroup_fd, .supervisor = &l.supervisor, .port = l.socket.port },
                                 &status, &l.left);
         terminal_restore(&terminal);
+        tell_of_memory(&l);
         launch_end(&l, status);
         if (r < 0)
                 return r;

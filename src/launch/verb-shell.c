@@ -16,12 +16,18 @@ static int run(const Command *c) {
         return command_launch(c, args, true);
 }
 
+static const Option options[] = {
+        OPTION_PROPERTY,
+        {},
+};
+
 const Verb verb_shell = {
         .name = "shell",
         .arguments = "NAME [-- COMMAND…]",
         .min = 1,
         .max = ANY_NUMBER,
         .flags = VERB_PROFILE | VERB_OPTIONS_FIRST,
+        .options = options,
         .help = "Launch a shell, or a command, instead of claude",
         .details = "A launch of its own, with all that claude would get: the same sandbox, the same "
                    "variables.",

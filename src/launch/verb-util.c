@@ -106,11 +106,62 @@ int command_is_running(const Command *c, const char *profile) {
                      : r;
 }
 
+static int say_unknown_property(const Command *c, const char *shown) {
+        char names[256] = "";
+
+        for (LimitId id = 0; id < _LIMIT_MAX; id++) {
+                (void) strcat(names, id > 0 ? ", " : "");
+                (void) strcat(names, limit_name(id));
+        }
+
+        return usage_error(c->verb, "-p %s: no limit; there are %s", shown, names);
+}
+
+/* "NAME=VALUE" */
+static int parse_property(const Command *c, const char *property, Limits *limits) {
+        const size_t n = strcspn(property, "=");
+        _cleanup_free_ char *shown = str_escape_n(property, strlen(property), WORD_SHOWN);
+        const int id = limit_from_name(property, n);
+
+        if (id < 0)
+                return say_unknown_property(c, shown ?: "?");
+        if (property[n] == '\0' || limit_parse((LimitId) id, property + n + 1, &limits->items[id]) < 0)
+                return usage_error(c->verb, "-p %s: expected %s= and %s", shown ?: "?", limit_name((LimitId) id),
+                                limit_expectation((LimitId) id));
+
+        return 0;
+}
+
+/* What -p says; the last one counts. */
+static int parse_properties(const Command *c, Limits *ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < c->n_given && r == 0; i++)
+                if (streq(c->given[i].option->name, "property"))
+                        r = parse_property(c, c->given[i].value, ret);
+
+        return r;
+}
+
+static int explain_launch(const Command *c, const LaunchRequest *request, bool sandboxed) {
+        const bool json = command_has(c, "json");
+
+        if (sandboxed)
+                return launch_explain(request, json);
+
+        (void) printf(json ? "{\"profile\": \"%s\", \"sandbox\": false}\n" :
+                        "Profile %s, on the host: claude with CLAUDE_CONFIG_DIR and the profile's variables.\n", request->profile->name);
+        return 0;
+}
+
 int command_launch(const Command *c, char *const *args, bool shell) {
         _cleanup_profile_ Profile *p = NULL;
         LaunchRequest request = { .dirs = c->dirs, .settings = c->settings, .args = args, .shell = shell };
         int r, status;
 
+        r = parse_properties(c, &request.limits);
+        if (r != 0)
+                return r;
         r = command_open_profile(c, &p);
         if (r < 0)
                 return r;
@@ -119,13 +170,11 @@ int command_launch(const Command *c, char *const *args, bool shell) {
         r = profile_is_sandboxed(p, c->settings);
         if (r < 0)
                 return log_error(r, "Cannot tell whether %s is sandboxed, so it is not launched", p->path);
-        if (command_has(c, "dry-run")) {
-                if (r > 0)
-                        return launch_explain(&request, command_has(c, "json"));
-                (void) printf(command_has(c, "json") ? "{\"profile\": \"%s\", \"sandbox\": false}\n" :
-                                "Profile %s, on the host: claude with CLAUDE_CONFIG_DIR and the profile's variables.\n", p->name);
-                return 0;
-        }
+        if (r == 0 && !limits_are_none(&request.limits))
+                return log_error(-EINVAL, "Profile %s runs on the host, where -p would limit nothing. In a sandbox: "
+                                "claude-profile sandbox %s --on.", p->name, p->name);
+        if (command_has(c, "dry-run"))
+                return explain_launch(c, &request, r > 0);
         if (r == 0)
                 return launch_host(&request);
 

@@ -16,6 +16,9 @@ int command_lock(const Command *c);
 /* Whether a sandboxed launch of the profile runs: 1 or 0. */
 int command_is_running(const Command *c, const char *profile);
 
+/* An option of each command that calls command_launch(). */
+#define OPTION_PROPERTY { 'p', "property", "LIMIT", "Limit it, as in MemoryMax=4G or CPUQuota=150%" }
+
 /* Launches claude, or with `shell` the command in `args`, with the profile that the first argument names,
  * where that is to run. Returns the exit status or negative errno. */
 int command_launch(const Command *c, char *const *args, bool shell);

@@ -44,7 +44,7 @@ int cgroup_enter(const char *scope) {
         _cleanup_free_ char *path = NULL;
         int r;
 
-        r = asprintf_to(&path, "/sys/fs/cgroup%s", scope);
+        r = asprintf_to(&path, CGROUP_ROOT "%s", scope);
         if (r < 0)
                 return r;
         scope_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -6,6 +6,8 @@
 
 #include "basic/macro.h"
 
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
 /* `scope` is the scope's path as /proc/self/cgroup has it. Makes both groups and moves this process into `launcher`. Returns a
  * descriptor of `guest` or negative errno. */
 int cgroup_enter(const char *scope);

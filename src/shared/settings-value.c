@@ -6,6 +6,7 @@
 #include "basic/str.h"
 #include "basic/strv.h"
 #include "shared/env-file.h"
+#include "shared/limits.h"
 #include "shared/settings-value.h"
 #include "shared/settings.h"
 #include "shared/ssh-key.h"
@@ -13,7 +14,6 @@
 #define RAM_MIB_MIN 128
 #define RAM_MIB_MAX (16 * 1024 * 1024)
 #define CPUS_MAX 255
-#define CPU_WEIGHT_MAX 10000
 
 static const char *const isolation_table[] = {
         [ISOLATION_KRUN] = "krun",
@@ -62,75 +62,6 @@ static int value_isolation(const Dirs *dirs, const char *value, void *field) {
                 }
 
         return -EINVAL;
-}
-
-/* Digits, perhaps a fraction of at most three. Returns what follows them, or NULL. */
-static const char *parse_decimal(const char *s, uint64_t *ret_whole, uint64_t *ret_thousandths) {
-        static const uint64_t weight[] = { 1000, 100, 10, 1 };
-        char digits[20 + 1];
-        uint64_t fraction;
-        size_t n;
-
-        n = strspn(s, "0123456789");
-        if (n >= sizeof(digits))
-                return NULL;
-        *(char *) mempcpy(digits, s, n) = '\0';
-        if (parse_uint(digits, 0, UINT64_MAX, ret_whole) < 0)
-                return NULL;
-        s += n;
-
-        *ret_thousandths = 0;
-        if (*s != '.')
-                return s;
-
-        n = strspn(++s, "0123456789");
-        if (n == 0 || n >= ELEMENTSOF(weight))
-                return NULL;
-        *(char *) mempcpy(digits, s, n) = '\0';
-        if (parse_uint(digits, 0, 999, &fraction) < 0)
-                return NULL;
-
-        *ret_thousandths = fraction * weight[n];
-        return s + n;
-}
-
-/* "512M", "1.5G", or a number of `unit_without_suffix` bytes. */
-static int parse_size(const char *s, uint64_t unit_without_suffix, uint64_t *ret) {
-        static const char suffixes[] = "BKMGTPE";
-        uint64_t whole, thousandths, unit = unit_without_suffix, part, bytes;
-
-        s = parse_decimal(s, &whole, &thousandths);
-        if (!s)
-                return -EINVAL;
-
-        if (*s) {
-                const char *suffix = strchr(suffixes, *s);
-
-                if (!suffix || s[1])
-                        return -EINVAL;
-                unit = (uint64_t) 1 << (10 * (suffix - suffixes));
-        }
-
-        if (__builtin_mul_overflow(thousandths, unit, &part) ||
-                        __builtin_mul_overflow(whole, unit, &bytes) ||
-                        __builtin_add_overflow(bytes, part / 1000, &bytes))
-                return -EINVAL;
-        if (thousandths > 0 && unit == 1)
-                return -EINVAL;
-
-        *ret = bytes;
-        return 0;
-}
-
-/* More than nothing, at most `max` percent. */
-static bool percentage_is_valid(const char *s, uint64_t max) {
-        uint64_t whole, thousandths;
-
-        s = parse_decimal(s, &whole, &thousandths);
-        if (!s || !streq(s, "%"))
-                return false;
-
-        return (whole > 0 || thousandths > 0) && (whole < max || (whole == max && thousandths == 0));
 }
 
 static int value_ram(const Dirs *dirs, const char *value, void *field) {
@@ -227,37 +158,27 @@ static int value_ssh_keys(const Dirs *dirs, const char *value, void *field) {
         return take_list(field, TAKE_PTR(v));
 }
 
+/* Kept as it is written; limits.h reads it again where it is made use of. */
+static int take_limit(LimitId id, const char *value, void *field) {
+        Limit limit;
+
+        return limit_parse(id, value, &limit) < 0 ? -EINVAL : take_string(field, strdup(value));
+}
+
 static int value_memory(const Dirs *dirs, const char *value, void *field) {
-        uint64_t bytes;
-
-        if (!streq(value, "infinity") && !percentage_is_valid(value, 100) &&
-                        (parse_size(value, 1, &bytes) < 0 || bytes == 0 || bytes == UINT64_MAX))
-                return -EINVAL;
-
-        return take_string(field, strdup(value));
+        return take_limit(LIMIT_MEMORY_MAX, value, field);
 }
 
 static int value_quota(const Dirs *dirs, const char *value, void *field) {
-        return percentage_is_valid(value, 1000000) ? take_string(field, strdup(value)) : -EINVAL;
+        return take_limit(LIMIT_CPU_QUOTA, value, field);
 }
 
 static int value_weight(const Dirs *dirs, const char *value, void *field) {
-        uint64_t weight;
-
-        if (!streq(value, "idle") && parse_uint(value, 1, CPU_WEIGHT_MAX, &weight) < 0)
-                return -EINVAL;
-
-        return take_string(field, strdup(value));
+        return take_limit(LIMIT_CPU_WEIGHT, value, field);
 }
 
 static int value_tasks(const Dirs *dirs, const char *value, void *field) {
-        uint64_t n;
-
-        if (!streq(value, "infinity") && !percentage_is_valid(value, 100) &&
-                        parse_uint(value, 1, UINT64_MAX - 1, &n) < 0)
-                return -EINVAL;
-
-        return take_string(field, strdup(value));
+        return take_limit(LIMIT_TASKS_MAX, value, field);
 }
 
 static const struct {
@@ -277,10 +198,10 @@ static const struct {
         [SETTING_NAMES] = { value_names, "names of environment variables, separated by commas" },
         [SETTING_SSH_KEYS] = { value_ssh_keys,
                         "fingerprints as ssh-add -l prints them (SHA256:…) and patterns for comments, separated by commas" },
-        [SETTING_MEMORY] = { value_memory, "a size such as 512M or 8G, a percentage, or infinity" },
-        [SETTING_QUOTA] = { value_quota, "a percentage of one CPU, such as 150%" },
-        [SETTING_WEIGHT] = { value_weight, "a number from 1 to 10000, or idle" },
-        [SETTING_TASKS] = { value_tasks, "a number from 1 on, a percentage, or infinity" },
+        [SETTING_MEMORY] = { value_memory, EXPECT_MEMORY },
+        [SETTING_QUOTA] = { value_quota, EXPECT_QUOTA },
+        [SETTING_WEIGHT] = { value_weight, EXPECT_CPU_WEIGHT },
+        [SETTING_TASKS] = { value_tasks, EXPECT_TASKS },
 };
 static_assert(ELEMENTSOF(kinds) == _SETTING_KIND_MAX, "a row for each kind");
 

@@ -18,6 +18,7 @@
 #include "shared/settings.h"
 
 #define FILE_SIZE_MAX MIB
+#define WARNINGS_MAX 20 /* of one file */
 #define SANDBOX_PREFIX "CLAUDE_PROFILE_SANDBOX_"
 
 typedef struct Row {
@@ -69,6 +70,8 @@ typedef struct Loader {
         Settings *settings;
         const char *path; /* of the file being read; NULL: the environment */
         SettingSource source;
+        bool forgiving;   /* what is wrong is left out, with a warning */
+        unsigned n_warnings; /* about this file */
         char *error;
 } Loader;
 
@@ -109,14 +112,30 @@ static int refuse_value(Loader *l, const Row *row, const char *value, unsigned l
         return r < 0 ? r : -EINVAL;
 }
 
+/* Nobody reads more than some of them, and a file of any size can ask for many. */
 static int warn_line(Loader *l, unsigned line, const char *what, const char *remark) {
         _cleanup_free_ char *shown = NULL;
+
+        if (++l->n_warnings > WARNINGS_MAX)
+                return l->n_warnings > WARNINGS_MAX + 1 ? 0 :
+                                strv_addf(&l->settings->warnings, "%s:%u: and more of that kind below", l->path, line);
 
         shown = str_escape_n(what, strlen(what), 80);
         if (!shown)
                 return -ENOMEM;
 
         return strv_addf(&l->settings->warnings, "%s:%u: %s: %s", l->path, line, shown, remark);
+}
+
+/* Where nothing is an error, the sentence becomes a warning. */
+static int forgive(Loader *l, int error) {
+        if (!l->forgiving || !l->error)
+                return error;
+        if (++l->n_warnings <= WARNINGS_MAX)
+                return strv_take(&l->settings->warnings, TAKE_PTR(l->error));
+
+        free(TAKE_PTR(l->error));
+        return 0;
 }
 
 static int set_value(Loader *l, const Row *row, const char *value, unsigned line) {
@@ -127,9 +146,9 @@ static int set_value(Loader *l, const Row *row, const char *value, unsigned line
         else
                 r = set_default(l, row);
         if (r == -EINVAL)
-                return refuse_value(l, row, value, line);
+                r = refuse_value(l, row, value, line);
         if (r < 0)
-                return r;
+                return forgive(l, r);
 
         l->settings->origins[row - table] = (SettingOrigin) { .source = l->source, .line = line };
         return 0;
@@ -237,11 +256,12 @@ static int load_file(Loader *l, const char *path, SettingSource source) {
         if (r < 0) {
                 if (asprintf_to(&l->error, "%s: cannot be read: %s", path, describe_read_error(r)) < 0)
                         return -ENOMEM;
-                return r;
+                return forgive(l, r);
         }
 
         l->path = path;
         l->source = source;
+        l->n_warnings = 0;
         return apply_text(l, text);
 }
 
@@ -292,7 +312,27 @@ static int load_environment(Loader *l) {
         return warn_unknown_variables(l);
 }
 
-static int load_all(Loader *l, const char *profile) {
+/* What is wrong with it is said with claude-profile.conf, and not again with every profile. */
+static int load_environment_of_all(Loader *l, const char *profile) {
+        l->path = NULL;
+        l->source = SETTING_ENVIRONMENT;
+        l->n_warnings = profile ? WARNINGS_MAX : 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                const bool counts = table[i].offset == FIELD(profiles_base) || table[i].offset == FIELD(sandbox);
+                const char *value = counts ? getenv(table[i].variable) : NULL;
+                int r;
+
+                r = str_is_empty(value) ? 0 : set_value(l, &table[i], value, 0);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+/* The files' names, and every setting as it is when nothing sets it. */
+static int load_defaults(Loader *l, const char *profile) {
         Settings *s = l->settings;
         int r = 0;
 
@@ -304,6 +344,15 @@ static int load_all(Loader *l, const char *profile) {
 
         for (size_t i = 0; i < ELEMENTSOF(table) && r >= 0; i++)
                 r = set_default(l, &table[i]);
+
+        return r;
+}
+
+static int load_all(Loader *l, const char *profile) {
+        const Settings *s = l->settings;
+        int r;
+
+        r = load_defaults(l, profile);
         if (r >= 0)
                 r = load_file(l, s->main_file, SETTING_MAIN_FILE);
         if (r >= 0 && profile)
@@ -338,6 +387,46 @@ int settings_load(const Dirs *dirs, const char *profile, Settings **ret, char **
 
         *ret = TAKE_PTR(s);
         return 0;
+}
+
+int settings_load_file(const Dirs *dirs, const char *profile, Settings **ret) {
+        _cleanup_settings_ Settings *s = new0(Settings, 1);
+        Loader l = { .dirs = dirs, .settings = s, .forgiving = true };
+        int r;
+
+        if (!s)
+                return -ENOMEM;
+
+        r = load_defaults(&l, profile);
+        if (r >= 0)
+                r = profile ? load_file(&l, s->profile_file, SETTING_PROFILE_FILE) : load_file(&l, s->main_file, SETTING_MAIN_FILE);
+        if (r >= 0)
+                r = load_environment_of_all(&l, profile);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(s);
+        return 0;
+}
+
+/* A limit's key is systemd's name for it. Its value has been looked at when it was set. */
+void settings_limits(const Settings *s, Limits *ret) {
+        *ret = (Limits) { 0 };
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                const int id = limit_from_name(table[i].key, strlen(table[i].key));
+                const char *text = id >= 0 ? *(char **) field_of(s, &table[i]) : NULL;
+
+                if (text)
+                        (void) limit_parse((LimitId) id, text, &ret->items[id]);
+        }
+}
+
+const char *settings_limit_variable(LimitId id) {
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (streq(table[i].key, limit_name(id)))
+                        return table[i].variable;
+
+        return NULL;
 }
 
 Settings *settings_free(Settings *s) {

@@ -7,6 +7,7 @@
 #include "basic/macro.h"
 #include "shared/dirs.h"
 #include "shared/json-object.h"
+#include "shared/limits.h"
 
 typedef enum Isolation {
         ISOLATION_KRUN,
@@ -73,6 +74,17 @@ int settings_load(const Dirs *dirs, const char *profile, Settings **ret, char **
 Settings *settings_free(Settings *s);
 DEFINE_CLEANUP(Settings *, settings_free);
 #define _cleanup_settings_ _cleanup_(settings_freep)
+
+/* What one file alone says, for whoever is no launch: profiles/<profile>.conf, or claude-profile.conf when `profile` is NULL. Of the
+ * environment only CLAUDE_PROFILE_PROFILES_BASE and CLAUDE_PROFILE_SANDBOX count. Nothing is an error: what is wrong becomes a warning and
+ * is not set. Returns 0 or -ENOMEM. */
+int settings_load_file(const Dirs *dirs, const char *profile, Settings **ret);
+
+/* The limits among the settings. */
+void settings_limits(const Settings *s, Limits *ret);
+
+/* The variable for a limit, or NULL when there is no setting for it. */
+const char *settings_limit_variable(LimitId id);
 
 /* Where the setting of `variable` ("CLAUDE_PROFILE_SANDBOX") comes from, for a message:
  * "CLAUDE_PROFILE_SANDBOX in the environment", "<file>:<line>" or "the default". The caller frees; NULL when

@@ -88,12 +88,12 @@ static void test_path_twice(void **state) {
 static void test_plumbing(void **state) {
         static const char *const image[] = {
                 "CLAUDE_SANDBOX_FORWARDS=/x=gpg", "CLAUDE_SANDBOX_BRIDGE_PORT=1", "LISTEN_FDS=3", "LISTEN_PID=1",
-                "LISTEN_FDNAMES=a", "NOTIFY_SOCKET=/n", "LISTEN_FDSX=kept", "=odd", "", "NOVALUE", NULL,
+                "LISTEN_FDNAMES=a", "NOTIFY_SOCKET=/n", "CLAUDE_SANDBOX_RAM_MIB=1", "LISTEN_FDSX=kept", "=odd", "", "NOVALUE", NULL,
         };
         _cleanup_strv_ char **env = build(&(EnvironmentOptions) {
                         .image = (char *const *) image, .shell = "/bin/sh" });
 
-        for (size_t i = 0; i < 6; i++)
+        for (size_t i = 0; i < 7; i++)
                 assert_int_equal(strv_contains(env, image[i]), i == 1);
         assert_true(strv_contains(env, "LISTEN_FDSX=kept"));
         STRV_FOREACH(s, env)

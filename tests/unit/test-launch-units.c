@@ -16,10 +16,13 @@
 #include "stand-in-manager.h"
 #include "launch-stage.h"
 
+static Limits given; /* with -p */
+
 static Plan *plan(void) {
         Plan *p;
 
         stage_fill();
+        stage.request.limits = given;
         (void) snprintf(stage.runtime, sizeof(stage.runtime), "%s", scratch);
         p = stage_plan();
         (void) strcpy(p->id, "0123abcd");
@@ -86,6 +89,39 @@ static void test_scope_request(void **state) {
         assert_one_message(text, "this process is not in it");
         for (size_t i = 0; i < ELEMENTSOF(properties); i++)
                 assert_contains(s.log, properties[i]);
+}
+
+/* Each limit as the manager wants it: numbers, parts of what there is as parts of 2³² - 1, a quota as time of each second. */
+static void test_scope_limits(void **state) {
+        static const struct {
+                LimitId id;
+                const char *value, *property;
+        } rows[] = {
+                { LIMIT_MEMORY_MAX, "1.5G", "MemoryMax 1610612736;" },
+                { LIMIT_MEMORY_HIGH, "50%", "MemoryHighScale 2147483648;" },
+                { LIMIT_MEMORY_SWAP_MAX, "0", "MemorySwapMax 0;" },
+                { LIMIT_MEMORY_LOW, "100%", "MemoryLowScale 4294967295;" },
+                { LIMIT_MEMORY_MIN, "infinity", "MemoryMin 18446744073709551615;" },
+                { LIMIT_TASKS_MAX, "512", "TasksMax 512;" },
+                { LIMIT_CPU_QUOTA, "150%", "CPUQuotaPerSecUSec 1500000;" },
+                { LIMIT_CPU_WEIGHT, "idle", "CPUWeight 0;" },
+                { LIMIT_IO_WEIGHT, "", "IOWeight 18446744073709551615;" },
+        };
+        StandInManager s;
+        const char *text;
+
+        static_assert(ELEMENTSOF(rows) == _LIMIT_MAX, "every limit");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_int_equal(limit_parse(rows[i].id, rows[i].value, &given.items[rows[i].id]), 0);
+        assert_int_equal(scope(&s, &(JobAnswer) { .result = "done" }, 1, NULL, &text), -ESTALE);
+        given = (Limits) { 0 };
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                assert_contains(s.log, rows[i].property);
+
+        /* What is not asked for is left to the manager. */
+        assert_int_equal(scope(&s, &(JobAnswer) { .result = "done" }, 1, NULL, &text), -ESTALE);
+        assert_null(strstr(s.log, "Memory"));
+        assert_null(strstr(s.log, "TasksMax"));
 }
 
 /* systemd before 256 knows no PIDFDs. */
@@ -235,6 +271,7 @@ static void test_socket_failures(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_scope_request),
+                cmocka_unit_test(test_scope_limits),
                 cmocka_unit_test(test_older_manager),
                 cmocka_unit_test(test_scope_failures),
                 cmocka_unit_test(test_socket),

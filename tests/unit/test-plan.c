@@ -29,6 +29,23 @@ static void test_names(void **state) {
         assert_false(a->tty);
 }
 
+/* -p before the settings; what neither says is not set. */
+static void test_limits(void **state) {
+        _cleanup_plan_ Plan *p = NULL;
+        char memory[] = "2G", tasks[] = "100";
+
+        stage.settings.memory_max = memory;
+        stage.settings.tasks_max = tasks;
+        assert_int_equal(limit_parse(LIMIT_MEMORY_MAX, "512M", &stage.request.limits.items[LIMIT_MEMORY_MAX]), 0);
+        p = stage_plan();
+        stage.settings.memory_max = stage.settings.tasks_max = NULL;
+        stage.request.limits = (Limits) { 0 };
+
+        assert_int_equal(p->limits.items[LIMIT_MEMORY_MAX].value, 512 * MIB);
+        assert_int_equal(p->limits.items[LIMIT_TASKS_MAX].value, 100);
+        assert_false(p->limits.items[LIMIT_CPU_QUOTA].set);
+}
+
 static void test_adding(void **state) {
         _cleanup_free_ char *source = NULL;
         _cleanup_plan_ Plan *p = stage_plan();
@@ -105,6 +122,7 @@ static void test_places_behind_links(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_names),
+                cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_adding),
                 cmocka_unit_test(test_resolve),
                 cmocka_unit_test(test_places_behind_links),

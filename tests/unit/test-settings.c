@@ -11,53 +11,7 @@
 #include "basic/clock.h"
 #include "basic/str.h"
 #include "basic/strv.h"
-#include "scratch.h"
-#include "shared/settings.h"
-
-#define MAIN "claude-profile.conf"
-#define WORK "profiles/work.conf"
-
-static char home[] = "/home/u", config[PATH_MAX];
-static Dirs dirs = { .home = home, .config = config };
-
-static int setup(void **state) {
-        if (scratch_make(state) < 0)
-                return -1;
-
-        (void) snprintf(config, sizeof(config), "%s", scratch);
-        return mkdir(in_scratch("profiles"), 0700);
-}
-
-/* Nothing set anywhere. */
-static int reset(void **state) {
-        (void) unlink(in_scratch(MAIN));
-        (void) unlink(in_scratch(WORK));
-
-        /* clearenv() would also take what tells cmocka to print TAP. */
-        for (char **e = environ; *e;) {
-                _cleanup_free_ char *name = NULL;
-
-                if (!str_after_prefix(*e, "CLAUDE_PROFILE_")) {
-                        e++;
-                        continue;
-                }
-                name = strndup(*e, strcspn(*e, "="));
-                if (!name || unsetenv(name) < 0)
-                        return -1;
-        }
-
-        return 0;
-}
-
-static Settings *load(const char *profile) {
-        _cleanup_free_ char *error = NULL;
-        Settings *s = NULL;
-
-        if (settings_load(&dirs, profile, &s, &error) < 0)
-                fail_msg("%s", error);
-        assert_null(error);
-        return s;
-}
+#include "settings-stage.h"
 
 static void check_error(const char *profile, int expected, const char *text) {
         _cleanup_settings_ Settings *s = NULL;
@@ -66,18 +20,6 @@ static void check_error(const char *profile, int expected, const char *text) {
         assert_int_equal(settings_load(&dirs, profile, &s, &error), expected);
         assert_null(s);
         assert_string_equal(error, text);
-}
-
-static void check_warnings(Settings *s, const char *file, const char *const *expected) {
-        for (size_t i = 0; expected[i]; i++) {
-                const char *text;
-
-                if (!s->warnings || !s->warnings[i])
-                        fail_msg("missing: %s", expected[i]);
-                text = str_after_prefix(s->warnings[i], in_scratch(file));
-                if (!text || !streq(text, expected[i]))
-                        fail_msg("'%s', not '%s'", s->warnings[i], expected[i]);
-        }
 }
 
 static void test_defaults(void **state) {
@@ -486,5 +428,5 @@ int main(void) {
                 cmocka_unit_test_setup(test_quick, reset),
         };
 
-        return cmocka_run_group_tests(tests, setup, scratch_remove);
+        return cmocka_run_group_tests(tests, settings_setup, scratch_remove);
 }

@@ -59,6 +59,29 @@ def test_usage_errors():
         assert "\\x1b[31m" in h.bad("list", "\x1b[31mred", status=2)
 
 
+def test_limits():
+    """-p: what is no limit, or none that it could be, is named before anything is made; on the host there is nothing to limit"""
+    with Home(PROGRAM) as h:
+        names = "CPUQuota, CPUWeight, IOWeight, MemoryHigh, MemoryLow, MemoryMax, MemoryMin, MemorySwapMax, TasksMax"
+        for verb in ("run", "shell"):
+            for given, says in (("Foo=1", names), ("memorymax=1G", names), ("ExecStart=/bin/sh", names), ("=1", names), ("", names),
+                                ("\x1b[31m=1", "\\x1b[31m"), ("MemoryMax", "expected MemoryMax= and a size such as 512M or 8G"),
+                                ("MemoryMax=1Q", "expected MemoryMax= and a size"), ("TasksMax=0", "expected TasksMax= and a number"),
+                                ("CPUQuota=2", "expected CPUQuota= and a percentage"), ("CPUWeight=0", "1 to 10000, or idle")):
+                h.bad(verb, "-p", given, "a", status=2, says=[says])
+                h.bad(verb, "-p", "MemoryMax=1G", f"--property={given}", "-p", "TasksMax=5", "a", status=2, says=[says])
+        assert h.tree() == ["bin", "bin/claude", "run", "work"]
+
+        h.good("add", "a")
+        for args in (["run", "-p", "MemoryMax=1G", "a"], ["shell", "-p", "MemoryMax=1G", "a", "--", "true"],
+                     ["run", "--dry-run", "-p", "MemoryMax=1G", "a"]):
+            h.bad(*args, says=["runs on the host", "claude-profile sandbox a --on"])
+        assert not h.was_launched()
+        # Behind the name it is claude's.
+        h.good("run", "a", "exit", "0", "-p", "MemoryMax=1Q")
+        assert h.record()["argv"][1:] == ["exit", "0", "-p", "MemoryMax=1Q"]
+
+
 def test_add():
     """add copies settings.json and CLAUDE.md, links what there is in ~/.claude, and makes nothing else"""
     with Home(PROGRAM) as h:
