@@ -11,6 +11,7 @@
 static struct {
         const char *program;
         bool to_journal;
+        bool always_name;
         bool debug;
 } log_state = { .program = "claude-profile" };
 
@@ -37,6 +38,10 @@ void log_setup(const char *program) {
         log_state.to_journal = getenv("JOURNAL_STREAM") && !getenv("TERM");
 }
 
+void log_always_name(void) {
+        log_state.always_name = true;
+}
+
 int log_full(LogLevel level, int error, const char *format, ...) {
         char text[4096], line[4096 + 128];
         bool with_error;
@@ -52,7 +57,8 @@ int log_full(LogLevel level, int error, const char *format, ...) {
 
         with_error = error < 0 && !str_has_suffix(format, ".");
         if (log_state.to_journal)
-                n = snprintf(line, sizeof(line), "<%d>%s", priorities[level], text);
+                n = snprintf(line, sizeof(line), "<%d>%s%s%s", priorities[level], log_state.always_name ? log_state.program : "",
+                                log_state.always_name ? ": " : "", text);
         else
                 n = snprintf(line, sizeof(line), "%s: %s%s", log_state.program, prefixes[level], text);
         if (with_error && n < (int) sizeof(line))

@@ -19,6 +19,9 @@ typedef enum LogLevel {
  * "<N>" priority prefix of sd-daemon(3) instead. Debug output appears when CLAUDE_PROFILE_DEBUG=1. */
 void log_setup(const char *program);
 
+/* For a program whose standard error is its starter's, so that the journal takes its lines for that one's: they say the name there, too. */
+void log_always_name(void);
+
 /* Returns `error` (a negative errno, or 0), so that `return log_error(r, …)` reads well. When `error` is negative and the
  * format does not end in a full stop, ": <strerror>" follows the text. */
 int log_full(LogLevel level, int error, const char *format, ...) _printf_(3, 4);

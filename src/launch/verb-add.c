@@ -216,6 +216,8 @@ static int run(const Command *c) {
         if (r < 0)
                 return r;
 
+        if (a.sandbox)
+                command_reload_manager(c);
         (void) printf("Profile %s is ready%s. Launch it: claude-profile %s\n", a.name,
                         a.sandbox ? " and runs in a sandbox" : "", a.name);
         return EXIT_SUCCESS;

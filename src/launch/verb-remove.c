@@ -132,9 +132,12 @@ static int remove_all(const Command *c, const Profile *p) {
 
 static int run(const Command *c) {
         _cleanup_profile_ Profile *p = NULL;
+        bool known = false; /* to the user manager */
         int r;
 
         r = command_open_profile(c, &p);
+        if (r >= 0)
+                known = profile_is_sandboxed(p, c->settings) != 0;
         if (r >= 0)
                 r = check_unused(c, p);
         if (r >= 0)
@@ -144,6 +147,8 @@ static int run(const Command *c) {
         if (r < 0)
                 return r;
 
+        if (known)
+                command_reload_manager(c);
         (void) printf("Profile %s is removed.\n", p->name);
         if (access(c->settings->profile_file, F_OK) >= 0)
                 (void) printf("Its settings are kept: %s\n", c->settings->profile_file);

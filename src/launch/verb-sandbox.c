@@ -87,6 +87,8 @@ static int run(const Command *c) {
                 r = change(c, p, on);
         if (r < 0)
                 return r;
+        if (on || off)
+                command_reload_manager(c);
 
         r = profile_has_marker(p);
         if (r < 0)

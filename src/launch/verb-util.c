@@ -106,6 +106,16 @@ int command_is_running(const Command *c, const char *profile) {
                      : r;
 }
 
+void command_reload_manager(const Command *c) {
+        int r;
+
+        r = user_manager_reload(c->dirs);
+        if (r == -ENOMEDIUM || r == -ECONNREFUSED)
+                return; /* it will see when it starts */
+        if (r < 0)
+                log_warning("The user manager did not take note (%s). Have it do so: systemctl --user daemon-reload.", strerror(-r));
+}
+
 static int say_unknown_property(const Command *c, const char *shown) {
         char names[256] = "";
 

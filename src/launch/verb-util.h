@@ -16,6 +16,9 @@ int command_lock(const Command *c);
 /* Whether a sandboxed launch of the profile runs: 1 or 0. */
 int command_is_running(const Command *c, const char *profile);
 
+/* Makes the user manager, if there is one, see at once which profiles are sandboxed. */
+void command_reload_manager(const Command *c);
+
 /* An option of each command that calls command_launch(). */
 #define OPTION_PROPERTY { 'p', "property", "LIMIT", "Limit it, as in MemoryMax=4G or CPUQuota=150%" }
 

@@ -97,6 +97,21 @@ int user_bus_wait(sd_bus *bus, int (*give_up)(void)) {
         return r;
 }
 
+int user_manager_reload(const Dirs *dirs) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL; /* without a flush, which has no bound */
+        int r;
+
+        r = user_bus_open(dirs, &bus);
+        if (r == -ENOENT)
+                return -ECONNREFUSED;
+        if (r >= 0)
+                r = user_bus_wait(bus, NULL);
+        if (r >= 0)
+                r = sd_bus_call_method(bus, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Reload", NULL, NULL, NULL);
+        /* A bus without a manager on it: as dbus-daemon says it, and as dbus-broker does. */
+        return r == -EHOSTUNREACH || r == -ENXIO ? -ECONNREFUSED : MIN(r, 0);
+}
+
 int transient_unit_begin(sd_bus *bus, const char *name, sd_bus_message **ret) {
         _cleanup_bus_message_ sd_bus_message *m = NULL;
         int r;

@@ -26,6 +26,10 @@ int user_bus_open(const Dirs *dirs, sd_bus **ret);
  * meanwhile; anything but 0 ends the wait with -EINTR. 0, or negative errno: then the bus is closed. */
 int user_bus_wait(sd_bus *bus, int (*give_up)(void));
 
+/* Has the manager run its generators and read all units anew, and waits for that, bounded. 0 or negative errno; -ENOMEDIUM or
+ * -ECONNREFUSED: there is no manager. */
+int user_manager_reload(const Dirs *dirs);
+
 /* A call of StartTransientUnit for the unit `name`: between the two the caller appends the unit's properties, each "(sv)". 0 or negative
  * errno; `*ret` is the caller's. */
 int transient_unit_begin(sd_bus *bus, const char *name, sd_bus_message **ret);

@@ -61,7 +61,7 @@ static int directory_from_text(const char *text, char **ret) {
         return 0;
 }
 
-static int find_home(char **ret) {
+static int find_home(bool ask_database, char **ret) {
         const struct passwd *pw;
         int r;
 
@@ -69,7 +69,7 @@ static int find_home(char **ret) {
         if (r < 0 || *ret)
                 return r;
 
-        pw = getpwuid(getuid());
+        pw = ask_database ? getpwuid(getuid()) : NULL;
         if (!pw)
                 return -ENXIO;
 
@@ -118,7 +118,7 @@ static int find_runtime(Dirs *d) {
         return 0;
 }
 
-int dirs_load(Dirs **ret) {
+static int load(bool ask_database, Dirs **ret) {
         _cleanup_dirs_ Dirs *d = NULL;
         int r;
 
@@ -126,7 +126,7 @@ int dirs_load(Dirs **ret) {
         if (!d)
                 return -ENOMEM;
 
-        r = find_home(&d->home);
+        r = find_home(ask_database, &d->home);
         if (r >= 0)
                 r = find_base(d, "XDG_CONFIG_HOME", ".config", &d->config);
         if (r >= 0)
@@ -138,6 +138,14 @@ int dirs_load(Dirs **ret) {
 
         *ret = TAKE_PTR(d);
         return 0;
+}
+
+int dirs_load(Dirs **ret) {
+        return load(true, ret);
+}
+
+int dirs_load_from_environment(Dirs **ret) {
+        return load(false, ret);
 }
 
 Dirs *dirs_free(Dirs *d) {

@@ -16,6 +16,10 @@ typedef struct Dirs {
 /* Returns 0, -ENOMEM, or -ENXIO when there is no usable home directory. XDG variables that are not absolute
  * are ignored, as the base directory specification demands. */
 int dirs_load(Dirs **ret);
+
+/* The same by the environment alone: the user database may be on another machine, which may not answer. */
+int dirs_load_from_environment(Dirs **ret);
+
 Dirs *dirs_free(Dirs *d);
 DEFINE_CLEANUP(Dirs *, dirs_free);
 #define _cleanup_dirs_ _cleanup_(dirs_freep)

@@ -132,18 +132,29 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* What lies in the base as `name`: a profile, nothing that matters, or something odd. */
-static int list_entry(int base_fd, const char *base, const char *name, char ***names, char ***odd) {
+/* DT_DIR, DT_LNK…: most file systems say it with the name, and so what is mounted there is not asked. */
+static unsigned char type_of(int base_fd, const struct dirent *de) {
+        struct stat st;
+
+        if (de->d_type != DT_UNKNOWN)
+                return de->d_type;
+
+        return fstatat(base_fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? DT_UNKNOWN : IFTODT(st.st_mode);
+}
+
+/* What lies in the base: a profile, nothing that matters, or something odd. */
+static int list_entry(int base_fd, const char *base, const struct dirent *de, char ***names, char ***odd) {
+        const char *const name = de->d_name;
         _cleanup_free_ char *shown = NULL;
         bool is_link, is_directory;
         struct stat st;
 
         /* Hidden ones are ours (what is just being made or removed) or an editor's. */
-        if (name[0] == '.' || fstatat(base_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (name[0] == '.')
                 return 0;
 
-        is_link = S_ISLNK(st.st_mode);
-        is_directory = S_ISDIR(st.st_mode);
+        is_link = type_of(base_fd, de) == DT_LNK;
+        is_directory = type_of(base_fd, de) == DT_DIR;
         if (is_link && (fstatat(base_fd, name, &st, 0) < 0 || !S_ISDIR(st.st_mode)))
                 return 0;
         if (!is_link && !is_directory)
@@ -184,7 +195,7 @@ static int list_directory(int base_fd, const char *base, char ***names, char ***
                 if (!de)
                         return -errno;
 
-                r = list_entry(base_fd, base, de->d_name, names, odd);
+                r = list_entry(base_fd, base, de, names, odd);
                 if (r < 0)
                         return r;
         }

@@ -29,6 +29,7 @@ typedef struct JobAnswer {
 typedef struct StandInManager {
         const JobAnswer *jobs; /* one for each call that makes a job, in order */
         size_t n_jobs, next;
+        const char *reload_error; /* what Reload is answered with; NULL: it succeeds */
         const char *inactive;  /* a part of the name of units that are not active */
         int listen_fd;
         pthread_t thread;
@@ -138,6 +139,11 @@ static int manager_on_message(sd_bus_message *m, void *userdata, sd_bus_error *e
                 (void) sd_bus_reply_method_return(m, NULL);
                 manager_send_job_removed(sd_bus_message_get_bus(m), path, "", "done");
                 return 1;
+        }
+        if (streq(member, "Reload")) {
+                s->n_log += (size_t) snprintf(s->log + s->n_log, sizeof(s->log) - s->n_log, "Reload\n");
+                return s->reload_error ? sd_bus_reply_method_errorf(m, s->reload_error, "No reload for you") :
+                                sd_bus_reply_method_return(m, NULL);
         }
         if (streq(member, "Get")) {
                 bool active = !s->inactive || !strstr(sd_bus_message_get_path(m), s->inactive);

@@ -226,6 +226,37 @@ static void test_silent_bus(void **state) {
         fd_close(fd);
 }
 
+static int reload(StandInManager *s) {
+        Dirs dirs = dirs_of(scratch);
+        int r;
+
+        manager_start(s, in_scratch("bus"));
+        r = user_manager_reload(&dirs);
+        manager_stop(s);
+        return r;
+}
+
+static void test_reload(void **state) {
+        static const char *const no_manager[] = { "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner" };
+        Dirs nowhere = dirs_of("/nonexistent"), none = dirs_of(NULL), stale = dirs_of(scratch);
+        StandInManager s = { 0 };
+
+        assert_int_equal(reload(&s), 0);
+        assert_string_equal(s.log, "Reload\n");
+
+        s = (StandInManager) { .reload_error = "org.freedesktop.DBus.Error.AccessDenied" };
+        assert_int_equal(reload(&s), -EACCES);
+
+        /* No manager, in each way that there is none. */
+        for (size_t i = 0; i < ELEMENTSOF(no_manager); i++) {
+                s = (StandInManager) { .reload_error = no_manager[i] };
+                assert_int_equal(reload(&s), -ECONNREFUSED);
+        }
+        assert_int_equal(user_manager_reload(&none), -ENOMEDIUM);
+        assert_int_equal(user_manager_reload(&nowhere), -ECONNREFUSED);
+        assert_int_equal(user_manager_reload(&stale), -ECONNREFUSED);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_done),
@@ -239,6 +270,7 @@ int main(void) {
                 cmocka_unit_test(test_addresses),
                 cmocka_unit_test(test_no_manager),
                 cmocka_unit_test(test_silent_bus),
+                cmocka_unit_test(test_reload),
         };
 
         return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -71,6 +71,7 @@ static void test_xdg(void **state) {
 static void test_home_from_user_database(void **state) {
         static const char *const useless[] = { "", "relative", NULL };
         const struct passwd *pw = getpwuid(getuid());
+        _cleanup_dirs_ Dirs *good = NULL;
 
         if (!pw || pw->pw_dir[0] != '/')
                 return;
@@ -85,7 +86,13 @@ static void test_home_from_user_database(void **state) {
                         unsetenv("HOME");
                 assert_int_equal(dirs_load(&d), 0);
                 assert_true(str_after_prefix(pw->pw_dir, d->home));
+                d = dirs_free(d);
+                assert_int_equal(dirs_load_from_environment(&d), -ENXIO);
         }
+
+        clear_environment();
+        assert_int_equal(dirs_load_from_environment(&good), 0);
+        assert_string_equal(good->home, "/home/somebody");
 }
 
 /* Y04: a runtime directory that is missing, writable by others, a link or no directory is none. */

@@ -113,12 +113,22 @@ static void test_long_line(void **state) {
         assert_string_equal(newline + 1, "prog: next\n");
 }
 
+/* A generator's lines come to the journal as its manager's. */
+static void test_name_in_journal(void **state) {
+        set_up(NULL, "8:1", NULL);
+        log_always_name();
+        assert_output(say_everything, "<3>prog: an error\n<4>prog: a warning\n<5>prog: a notice\n");
+        set_up(NULL, NULL, "xterm");
+        assert_output(say_everything, "prog: an error\nprog: warning: a warning\nprog: a notice\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_journal),
                 cmocka_unit_test(test_errors),
                 cmocka_unit_test(test_long_line),
+                cmocka_unit_test(test_name_in_journal), /* last: it stays so */
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
