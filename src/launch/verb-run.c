@@ -12,7 +12,7 @@ static int run(const Command *c) {
 
 static const Option options[] = {
         { 'n', "dry-run", NULL, "Show what a launch would do, and start nothing" },
-        OPTION_PROPERTY,
+        { 'p', "property", "LIMIT", "Limit it, as in MemoryMax=4G or CPUQuota=150%" },
         { 0, "json", NULL, "With --dry-run: as JSON" },
         {},
 };

@@ -17,7 +17,7 @@ static int run(const Command *c) {
 }
 
 static const Option options[] = {
-        OPTION_PROPERTY,
+        { 'p', "property", "LIMIT", "Limit it, as in MemoryMax=4G or CPUQuota=150%" },
         {},
 };
 

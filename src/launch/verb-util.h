@@ -19,11 +19,8 @@ int command_is_running(const Command *c, const char *profile);
 /* Makes the user manager, if there is one, see at once which profiles are sandboxed. */
 void command_reload_manager(const Command *c);
 
-/* An option of each command that calls command_launch(). */
-#define OPTION_PROPERTY { 'p', "property", "LIMIT", "Limit it, as in MemoryMax=4G or CPUQuota=150%" }
-
 /* Launches claude, or with `shell` the command in `args`, with the profile that the first argument names,
- * where that is to run. Returns the exit status or negative errno. */
+ * where that is to run, and the limits that options --property give it. Returns the exit status or negative errno. */
 int command_launch(const Command *c, char *const *args, bool shell);
 
 /* The launches that run, of which `word` (as launch_list_select() takes it) or all are left; the bus, when there is one. 0 or negative

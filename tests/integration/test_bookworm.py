@@ -67,10 +67,32 @@ def _(t):
     pid = unit_property(l.bridge, "MainPID")
     assert run("sudo", "ls", "-A", "/run/user/%d/credentials" % os.getuid(), check=False)
     assert "NoNewPrivs:\t1" in Path("/proc/%s/status" % pid).read_text()
+    assert "CapBnd:\t0000000000000000" in Path("/proc/%s/status" % pid).read_text()
     assert "Seccomp:\t2" in Path("/proc/%s/status" % pid).read_text()
     port = l.port
     l.signal(signal.SIGTERM)
     l.assert_gone(12, port)
+
+
+@test("the generator gives a profile's slice its limits, sandbox --on does so at once, and -p limits a launch")
+def _(t):
+    t.profile(PROFILE, sandboxed=False)
+    conf = HOME / ".config/claude-profile/profiles" / (PROFILE + ".conf")
+    conf.parent.mkdir(parents=True, exist_ok=True)
+    conf.write_text("[Sandbox]\nMemoryMax=1.5G\nMemoryHigh=12.5%\nCPUWeight=idle\nTasksMax=321\n")
+    t.cleanup(conf.unlink)
+    run(PROGRAM, "sandbox", PROFILE, "--on")
+    sandboxes = "claude-sandbox-t\\x2dbookworm.slice"
+    for name, value in (("MemoryMax", str(3 << 29)), ("TasksMax", "321"), ("CPUWeight", "idle"), ("SourcePath", str(conf)),
+                        ("Description", "Claude sandboxes of profile " + PROFILE)):
+        assert unit_property(sandboxes, name) == value, (name, unit_property(sandboxes, name))
+    ensure_image()
+    l = Launch(t, PROFILE, "/bin/sh", "-c", "echo ready; exec cat", cwd=t.tempdir(), verb=("shell", "-p", "MemoryMax=512M", "-p", "MemoryHigh=50%"))
+    l.expect("ready", 120)
+    assert unit_property(l.scope, "MemoryMax") == str(512 << 20) and unit_property(l.scope, "TasksMax") == "321"
+    assert unit_property(l.scope, "MemoryHigh") not in ("infinity", unit_property(sandboxes, "MemoryHigh"))
+    l.signal(signal.SIGTERM)
+    l.assert_gone(12)
 
 
 @test("the bridge refuses a connection of ours from outside of the launch, and says whose it was")
