@@ -120,7 +120,7 @@ static int read_own_settings(Generation *g, ProfileUnits *units, Settings **ret)
         r = asprintf_to(&name, "%s.conf", units->profile);
         if (r < 0)
                 return r;
-        if (fstatat(g->settings_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (fstatat(g->settings_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && (errno == ENOENT || errno == EBADF))
                 return 0;
 
         r = settings_load_file(g->dirs, units->profile, ret);
@@ -194,6 +194,9 @@ static int open_directories(Generation *g, const char *output) {
 
         /* Without it no profile has a file. */
         g->settings_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (g->settings_fd < 0 && errno != ENOENT)
+                remark(g, "%s: cannot be opened: %s", path, strerror(errno));
+
         g->output_fd = open(output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return g->output_fd < 0 ? log_error(-errno, "Cannot open %s", output) : 0;
 }

@@ -216,7 +216,7 @@ static int run(const Command *c) {
         if (r < 0)
                 return r;
 
-        if (a.sandbox)
+        if (a.sandbox || c->settings->sandbox > 0)
                 command_reload_manager(c);
         (void) printf("Profile %s is ready%s. Launch it: claude-profile %s\n", a.name,
                         a.sandbox ? " and runs in a sandbox" : "", a.name);

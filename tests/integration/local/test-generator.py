@@ -266,6 +266,24 @@ def test_settings_files_y05():
         assert len(said) == 2 and len(h.units()) == 2 * 152, said
 
 
+def test_settings_directory_y05():
+    """Y05: the directory of the profiles' files is a loop, a file, closed or missing: said, and the profiles get their units"""
+    with Home() as h:
+        h.profile("work")
+        h.profile("other")
+        path = h.config / "profiles"
+        path.rmdir()
+        for make, says, times in ((lambda: path.symlink_to(path.name), "/profiles: cannot be opened: Too many levels", 1),
+                                  (path.touch, "/profiles: cannot be opened: Not a directory", 1),
+                                  (lambda: path.mkdir(mode=0), ".conf: cannot be read: Permission denied", 2), (lambda: None, "", 0)):
+            make()
+            said = h.run()
+            assert len(said) == times and all(says in line for line in said), said
+            assert set(h.units()) == names_of("work", "other")
+            if times > 0:
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
 def test_thousand_profiles_y05():
     """Y05: a thousand profiles"""
     with Home() as h:
