@@ -10,6 +10,7 @@
 #include "launch/launch-list.h"
 #include "launch/profile-links.h"
 #include "launch/verbs.h"
+#include "shared/limits.h"
 #include "shared/profile.h"
 
 typedef struct Completer {
@@ -112,6 +113,21 @@ static int add_image_bases(Completer *c) {
         return 0;
 }
 
+/* A value follows, which the shells leave room for. */
+static int add_limits(Completer *c) {
+        for (LimitId id = 0; id < _LIMIT_MAX; id++) {
+                char name[64];
+                int r;
+
+                (void) snprintf(name, sizeof(name), "%s=", limit_name(id));
+                r = add(c, name, limit_expectation(id));
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
 static int add_files(Completer *c) {
         return strv_add(&c->lines, COMPLETE_FILES);
 }
@@ -130,6 +146,7 @@ static const struct {
         { "LAUNCH|PROFILE", add_launches_and_profiles },
         { "DIRECTORY", add_links },
         { "DISTRIBUTION", add_image_bases },
+        { "LIMIT", add_limits },
         { "PATH", add_files },
         { "CLAUDE ARGUMENT…", add_files },
         { "PODMAN OPTION…", add_files },
@@ -219,8 +236,7 @@ static int add_for_verb(Completer *c, const Verb *verb, char *const *words) {
                 const Option *o = options && words[0][0] == '-' ? verb_find_option(verb, *words, &value) : NULL;
 
                 if (pending) {
-                        if (!streq(*words, "=")) /* bash's way to cut */
-                                pending = NULL;
+                        pending = NULL;
                         continue;
                 }
                 if (o) {

@@ -13,8 +13,8 @@
 #define COMPLETE_PROGRAMS ":programs"
 
 /* `words` are those behind "claude-profile" up to the cursor; the last one, perhaps empty, is being typed. `*ret`, the caller's, are
- * lines "candidate\tdescription", not only those that begin as the last word does. An option's "=" may be a word of its own, as bash has
- * it. Whatever cannot be found out is left out, silently. 0 or -ENOMEM. */
+ * lines "candidate\tdescription", not only those that begin as the last word does. Whatever cannot be found out is left out, silently.
+ * 0 or -ENOMEM. */
 int complete(char *const *words, char ***ret);
 
 /* The same, printed. Returns an exit status. */

@@ -14,6 +14,7 @@
 #include "scratch.h"
 
 #define PROFILES "a.b-c_d work"
+#define LIMITS "CPUQuota= CPUWeight= IOWeight= MemoryHigh= MemoryLow= MemoryMax= MemoryMin= MemorySwapMax= TasksMax="
 
 static int setup(void **state) {
         if (scratch_make(state) < 0)
@@ -65,8 +66,6 @@ static void test_words(void **state) {
                 { "env work --set A=1 --unset ''", "" },
                 { "env --set A=1 ''", PROFILES },
                 { "build --base ''", "fedora debian" },
-                { "build --base = ''", "fedora debian" },
-                { "build --base =", "fedora debian" },
                 { "build --base=", "--base=fedora --base=debian" },
                 { "build --base=x --", "--base --help" },
                 { "build --base fedora ''", ":files" },
@@ -82,8 +81,11 @@ static void test_words(void **state) {
                 { "build --no-cache --", ":files" },
                 { "work ''", ":files" },
                 { "work --resume", ":files" },
-                { "run -", "--dry-run --json --help" },
+                { "run -", "--dry-run --property --json --help" },
                 { "run -n ''", PROFILES },
+                { "run -p ''", LIMITS },
+                { "run -p MemoryMax=1G ''", PROFILES },
+                { "run -p MemoryMax=1G -", "--dry-run --property --json --help" },
                 { "run -n work -", ":files" },
                 { "run work a b", ":files" },
                 { "shell ''", PROFILES },

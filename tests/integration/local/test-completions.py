@@ -38,6 +38,7 @@ CASES = (
     ("env work --uns\t", "<env><work><--unset>3"),
     ("settings --j\t", "<settings><--json>2"),
     ("work noti\t", "<work><notice.txt>2"),
+    ("run -p CPUQ\t150% x-\t", "<run><-p><CPUQuota=150%><x-y.z>4"),
     ("run x-\t-p noti\t", "<run><x-y.z><-p><notice.txt>4"),
     ("shell work -- only-o\tnoti\t", "<shell><work><--><only-one-such-program><notice.txt>5"),
 )
