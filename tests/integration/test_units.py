@@ -45,9 +45,13 @@ def base_with(t, names, base, config):
     t.cleanup(environment.unlink)
 
 
-def generator_said(since):
-    """Its entries. It has ended when the journal looks for its program: they are known by its name, which each begins with."""
-    return [e for e in journal(since=since) if isinstance(e["MESSAGE"], str) and e["MESSAGE"].startswith("claude-sandbox-generator: ")]
+def generator_said(since, n):
+    """Its entries, when there are n of them: they come through a stream, which the journal reads when it gets to it. By then the generator
+    may have ended, and its program is not known: each line begins with its name."""
+    def entries():
+        said = [e for e in journal(since=since) if isinstance(e["MESSAGE"], str) and e["MESSAGE"].startswith("claude-sandbox-generator: ")]
+        return said if len(said) >= n else None
+    return wait_for(entries, 10, "%d entries of the generator" % n)
 
 
 @test("names: each profile has a slice of its own, its name can be had back, and what can be no name is a line in the journal")
@@ -68,7 +72,7 @@ def _(t):
         assert "Description=Claude sandboxes of profile %s\n" % name in shown
         assert "Description=Supervisor of Claude sandboxes of profile %s (%s/%s)\n" % (name, base, name) in shown
     assert "LoadState=loaded" in shown and shown.count("LoadState=") == shown.count("LoadState=loaded")
-    entries = [e["MESSAGE"] for e in generator_said(since)]
+    entries = [e["MESSAGE"] for e in generator_said(since, len(REFUSED))]
     assert len(entries) == len(REFUSED), entries
     for name in REFUSED:
         assert "claude-sandbox-generator: %s/%s: not the name of a profile." % (base, name) in entries, (name, entries)
@@ -109,7 +113,7 @@ def _(t):
     since = time.time()
     systemctl("daemon-reload")
     assert show(SLICE, "MemoryMax", "TasksMax") == {"MemoryMax": str(3 << 30), "TasksMax": "infinity"}
-    entries = generator_said(since)
+    entries = generator_said(since, 1)
     assert [e["PRIORITY"] for e in entries] == ["4"] and "t-units.conf:3: TasksMax=none: expected" in entries[0]["MESSAGE"], entries
     conf.unlink()
     run(PROGRAM, "sandbox", PROFILE, "--off")
