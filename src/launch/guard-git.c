@@ -29,6 +29,7 @@
 #define INCLUDE_DEPTH_MAX 10 /* as git has it */
 #define POINTER_MAX (PATH_MAX + 16)
 #define WORKTREES "worktrees"
+#define MODULES "modules"
 
 DEFINE_CLEANUP(DIR *, closedir);
 
@@ -43,6 +44,10 @@ static const TrustedThing git_file = { TRUST_TREE, ".git", TRUST_READ_ONLY, fals
 
 static const TrustedThing worktree = { TRUST_GIT, WORKTREES, TRUST_COPY, true, TRUST_LINK_REFUSED, NULL,
         "another worktree of the repository" };
+
+/* Behind a link of the guest's nothing would be guarded. */
+static const TrustedThing submodules = { TRUST_GIT, MODULES, TRUST_COPY, true, TRUST_LINK_REFUSED, NULL,
+        "git: the repositories of submodules" };
 
 static char *below(const char *dir, const char *name) {
         return *dir == '\0' ? strdup(name) : path_join(dir, name);
@@ -124,20 +129,58 @@ static int resolve(const Plan *p, const char *value, const char *base, char **re
         return 0;
 }
 
-/* Whether the worktree of an administrative directory lies in the work root: git keeps the path of its `.git` file there, relative to
- * that directory or absolute. */
-static bool is_inside(const Plan *p, const GuardPlace *place, const char *admin) {
+/* The work tree of a worktree's administrative directory, if it lies in the work root: git keeps the path of its `.git` file there,
+ * relative to that directory or absolute. Else NULL. */
+static char *work_tree_inside(const Plan *p, const GuardPlace *place, const char *admin) {
         _cleanup_free_ char *text = NULL, *base = path_join(place->path, admin), *path = NULL;
         _cleanup_close_ int fd = guard_open(place->fd, admin);
 
         if (!base || fd < 0 || io_read_file_at(fd, "gitdir", POINTER_MAX, &text, NULL) < 0)
-                return false;
+                return NULL;
 
         text[strcspn(text, "\n")] = '\0';
-        return resolve(p, text, base, &path) >= 0 && path_is_within(path, p->work_root);
+        if (resolve(p, text, base, &path) < 0 || !path_is_within(path, p->work_root))
+                return NULL;
+        return strndup(path, (size_t) (path_last(path) - path) - (path_last(path) > path + 1));
 }
 
-static int guard_worktrees(Plan *p, const GuardPlace *place, const char *git_dir) {
+static int guard_config(Plan *p, const char *path, char **work_trees, unsigned depth);
+static int guard_inner(Plan *p, const GuardPlace *place, const char *name);
+
+/* Its own configuration, and the repositories of its submodules, which are no other worktree's. */
+static int guard_near_worktree(Plan *p, const GuardPlace *place, const char *admin, char *work_tree) {
+        _cleanup_free_ char *modules = path_join(admin, MODULES), *dir = path_join(place->path, admin), *config = NULL;
+        int r;
+
+        config = dir ? path_join(dir, "config.worktree") : NULL;
+        if (!modules || !config)
+                return log_oom();
+
+        r = guard_things(p, place, admin);
+        if (r >= 0)
+                r = guard_config(p, config, (char *[]) { work_tree, NULL }, 0);
+        if (r >= 0)
+                r = guard_check(place, modules, &submodules);
+        return r > 0 ? guard_inner(p, place, modules) : r;
+}
+
+static int guard_worktree(Plan *p, const GuardPlace *place, const char *admin, char ***work_trees) {
+        _cleanup_free_ char *work_tree = NULL;
+        int r;
+
+        r = guard_check(place, admin, &worktree);
+        if (r <= 0)
+                return r;
+
+        work_tree = work_tree_inside(p, place, admin);
+        if (!work_tree)
+                return guard_with_copy(p, place, admin, true, worktree.why);
+        if (strv_add(work_trees, work_tree) < 0)
+                return log_oom();
+        return guard_near_worktree(p, place, admin, work_tree);
+}
+
+static int guard_worktrees(Plan *p, const GuardPlace *place, const char *git_dir, char ***work_trees) {
         _cleanup_free_ char *worktrees = below(git_dir, WORKTREES);
         _cleanup_(closedirp) DIR *d = NULL;
         struct dirent *e;
@@ -155,13 +198,7 @@ static int guard_worktrees(Plan *p, const GuardPlace *place, const char *git_dir
                 if (streq(e->d_name, ".") || streq(e->d_name, "..") || e->d_type == DT_REG)
                         continue;
                 admin = path_join(worktrees, e->d_name);
-                if (!admin)
-                        return log_oom();
-
-                r = guard_check(place, admin, &worktree);
-                if (r > 0)
-                        r = is_inside(p, place, admin) ? guard_things(p, place, admin) :
-                                guard_with_copy(p, place, admin, true, worktree.why);
+                r = admin ? guard_worktree(p, place, admin, work_trees) : log_oom();
                 if (r < 0)
                         return r;
         }
@@ -194,13 +231,11 @@ int guard_named_path(Plan *p, const char *value, const char *base, const Trusted
         return guard_entry(p, &(GuardPlace) { .fd = fd, .path = place, .target = place }, name + 1, thing);
 }
 
-static int guard_config(Plan *p, const char *path, const char *work_tree, unsigned depth);
-
 /* One `key LF value` of a configuration file that lies at `path`. */
-static int guard_value(Plan *p, char *entry, const char *path, const char *work_tree, unsigned depth) {
+static int guard_value(Plan *p, char *entry, const char *path, char **work_trees, unsigned depth) {
         _cleanup_free_ char *dir = strndup(path, (size_t) (path_last(path) - path)), *included = NULL;
         char *value = strchr(entry, '\n');
-        int r;
+        int r = 0;
 
         if (!dir)
                 return log_oom();
@@ -208,10 +243,13 @@ static int guard_value(Plan *p, char *entry, const char *path, const char *work_
                 return 0;
         *value++ = '\0';
 
-        if (streq(entry, "core.hookspath"))
-                return guard_named_path(p, value, work_tree, &guard_hooks_path);
-        if (streq(entry, "core.attributesfile"))
-                return guard_named_path(p, value, work_tree, &named_file);
+        if (!str_has_suffix(entry, ".path")) {
+                STRV_FOREACH(work_tree, work_trees)
+                        if (r >= 0)
+                                r = guard_named_path(p, value, *work_tree,
+                                                streq(entry, "core.hookspath") ? &guard_hooks_path : &named_file);
+                return r;
+        }
 
         r = guard_named_path(p, value, dir, &named_file);
         if (r < 0)
@@ -219,11 +257,11 @@ static int guard_value(Plan *p, char *entry, const char *path, const char *work_
         r = resolve(p, value, dir, &included);
         if (r < 0)
                 return log_oom();
-        return strv_contains(p->trusted_paths, included) ? guard_config(p, included, work_tree, depth + 1) : 0;
+        return strv_contains(p->trusted_paths, included) ? guard_config(p, included, work_trees, depth + 1) : 0;
 }
 
-/* What the configuration file at `path` names by path. */
-static int guard_config(Plan *p, const char *path, const char *work_tree, unsigned depth) {
+/* What the configuration file at `path` names by path; what is relative, in each of the work trees. */
+static int guard_config(Plan *p, const char *path, char **work_trees, unsigned depth) {
         static const char pattern[] = "^(include\\.path|includeif\\..*\\.path|core\\.(hookspath|attributesfile))$";
         _cleanup_free_ char *text = NULL, *answer = NULL, *shown = NULL;
         _cleanup_close_ int fd = io_open_no_links(path);
@@ -250,7 +288,7 @@ static int guard_config(Plan *p, const char *path, const char *work_tree, unsign
 
         for (char *entry = answer, *next; entry < answer + n; entry = next) {
                 next = entry + strlen(entry) + 1;
-                r = guard_value(p, entry, path, work_tree, depth);
+                r = guard_value(p, entry, path, work_trees, depth);
                 if (r < 0)
                         return r;
         }
@@ -258,20 +296,34 @@ static int guard_config(Plan *p, const char *path, const char *work_tree, unsign
         return 0;
 }
 
-static int guard_configs(Plan *p, const char *git_path) {
-        static const char *const names[] = { "config", "config.worktree" };
-        /* Where relative hooks are looked for: a submodule's own work tree is elsewhere, and then so is nothing of this. */
-        _cleanup_free_ char *work_tree = str_has_suffix(git_path, "/.git") ? strndup(git_path, strlen(git_path) - STRLEN("/.git")) :
-                strdup(p->work_root);
+/* The work tree of a git directory itself: core.worktree says where a submodule's is. A repository without one has its hooks relative
+ * to itself. */
+static int add_own_work_tree(const Plan *p, const char *git_path, char ***work_trees) {
+        _cleanup_free_ char *text = NULL, *answer = NULL, *work_tree = NULL, *config = path_join(git_path, "config");
+        _cleanup_close_ int fd = config ? io_open_no_links(config) : -ENOMEM;
+        size_t n;
+        int r = 0;
 
-        if (!work_tree)
-                return log_oom();
+        if (str_has_suffix(git_path, "/.git"))
+                work_tree = strndup(git_path, strlen(git_path) - STRLEN("/.git"));
+        else {
+                /* What git cannot read stops the launch in guard_config(), or tells git nothing either. */
+                if (fd >= 0 && io_read_all(fd, GIT_CONFIG_MAX, &text, &n) >= 0 && strcasestr(text, "worktree"))
+                        r = git_config_ask(text, "--get", "core.worktree", &answer, &n);
+                r = r > 0 ? resolve(p, answer, git_path, &work_tree) : strdup_to(&work_tree, git_path);
+        }
+
+        return r < 0 || !work_tree || strv_add(work_trees, work_tree) < 0 ? log_oom() : 0;
+}
+
+static int guard_configs(Plan *p, const char *git_path, char **work_trees) {
+        static const char *const names[] = { "config", "config.worktree" };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 _cleanup_free_ char *path = path_join(git_path, names[i]);
                 int r;
 
-                r = path ? guard_config(p, path, work_tree, 0) : log_oom();
+                r = path ? guard_config(p, path, work_trees, 0) : log_oom();
                 if (r < 0)
                         return r;
         }
@@ -279,12 +331,27 @@ static int guard_configs(Plan *p, const char *git_path) {
         return 0;
 }
 
+/* Whether what was found at `path`, in a search below `base`, is of a worktree of a repository that was found before:
+ * guard_worktrees() has seen to it. */
+static bool is_of_worktree(const Plan *p, const char *base, const char *path) {
+        STRV_FOREACH(dir, p->git_dirs) {
+                const char *rest = path_is_within(*dir, base) ? str_after_prefix(path, *dir) : NULL;
+
+                if (rest && str_after_prefix(rest, "/" WORKTREES "/"))
+                        return true;
+        }
+
+        return false;
+}
+
 /* One git directory, without what is inside of it. */
 static int guard_one(Plan *p, const GuardPlace *place, const char *git_dir) {
         _cleanup_free_ char *path = *git_dir == '\0' ? strdup(place->path) : path_join(place->path, git_dir);
+        _cleanup_free_ char *modules = below(git_dir, MODULES);
+        _cleanup_strv_ char **work_trees = NULL;
         int r;
 
-        if (!path)
+        if (!path || !modules)
                 return log_oom();
         if (strv_contains(p->git_dirs, path))
                 return 0;
@@ -296,27 +363,38 @@ static int guard_one(Plan *p, const GuardPlace *place, const char *git_dir) {
 
         r = guard_things(p, place, git_dir);
         if (r >= 0)
-                r = guard_worktrees(p, place, git_dir);
-        return r < 0 ? r : guard_configs(p, path);
+                r = guard_check(place, modules, &submodules);
+        if (r >= 0)
+                r = guard_worktrees(p, place, git_dir, &work_trees);
+        if (r >= 0)
+                r = add_own_work_tree(p, path, &work_trees);
+        return r < 0 ? r : guard_configs(p, path, work_trees);
 }
 
 /* Repositories in one directory of a git directory. */
 static int guard_inner(Plan *p, const GuardPlace *place, const char *name) {
+        _cleanup_free_ char *base = path_join(place->path, name);
         _cleanup_close_ int fd = guard_open(place->fd, name);
         _cleanup_tree_scan_ TreeScan scan = { 0 };
         int r;
 
+        if (!base)
+                return log_oom();
         r = fd < 0 ? fd : tree_scan(fd, &scan);
         if (r < 0)
-                return log_error(r, "Cannot look for git directories in %s/%s", place->path, name);
+                return log_error(r, "Cannot look for git directories in %s", base);
 
         for (size_t i = 0; i < scan.n && r >= 0; i++) {
-                _cleanup_free_ char *path = NULL;
+                _cleanup_free_ char *path = NULL, *full = NULL;
 
                 if (scan.found[i].kind != TREE_BARE)
                         continue;
                 path = *scan.found[i].path == '\0' ? strdup(name) : path_join(name, scan.found[i].path);
-                r = path ? guard_one(p, place, path) : log_oom();
+                full = path ? path_join(place->path, path) : NULL;
+                if (!full)
+                        return log_oom();
+                if (!is_of_worktree(p, base, full))
+                        r = guard_one(p, place, path);
         }
 
         return r;
@@ -326,9 +404,14 @@ int guard_git_dir(Plan *p, const GuardPlace *place, const char *git_dir) {
         /* Many directories, and no repository can be there but one that somebody hides from git, too. */
         static const char *const passed_over[] = { ".", "..", "objects", "refs", "logs", "info", "hooks", "lfs", WORKTREES };
         _cleanup_(closedirp) DIR *d = NULL;
+        _cleanup_free_ char *path = path_join(place->path, git_dir);
         struct dirent *e;
         int r;
 
+        if (!path)
+                return log_oom();
+        if (!streq(path_last(git_dir), ".git") && is_of_worktree(p, place->path, path))
+                return 0;
         r = guard_one(p, place, git_dir);
         if (r < 0)
                 return r;

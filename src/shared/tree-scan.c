@@ -70,15 +70,42 @@ static int add_finding(TreeScan *s, TreeFindingKind kind, unsigned char type, ch
         return 0;
 }
 
-/* Of the three entries by which git knows a repository. */
+/* Of the entries by which git knows a repository. */
+typedef enum BareBit {
+        BARE_HEAD = 1 << 0,
+        BARE_OBJECTS = 1 << 1,
+        BARE_REFS = 1 << 2,
+        BARE_COMMONDIR = 1 << 3, /* says where the two before are */
+} BareBit;
+
 static unsigned bare_bit(const char *name) {
         if (name[0] == 'H')
-                return streq(name, "HEAD") ? 1 << 0 : 0;
+                return streq(name, "HEAD") ? BARE_HEAD : 0;
         if (name[0] == 'o')
-                return streq(name, "objects") ? 1 << 1 : 0;
+                return streq(name, "objects") ? BARE_OBJECTS : 0;
         if (name[0] == 'r')
-                return streq(name, "refs") ? 1 << 2 : 0;
+                return streq(name, "refs") ? BARE_REFS : 0;
+        if (name[0] == 'c')
+                return streq(name, "commondir") ? BARE_COMMONDIR : 0;
         return 0;
+}
+
+static bool is_bare(unsigned bits) {
+        const unsigned own = BARE_OBJECTS | BARE_REFS;
+
+        return (bits & BARE_HEAD) && ((bits & own) == own || (bits & BARE_COMMONDIR));
+}
+
+bool tree_is_repository(int dir_fd) {
+        static const char *const names[] = { "HEAD", "objects", "refs", "commondir" };
+        unsigned bits = 0;
+        struct stat st;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) >= 0)
+                        bits |= bare_bit(names[i]);
+
+        return is_bare(bits);
 }
 
 static unsigned char entry_type(int dir_fd, const struct dirent64 *e) {
@@ -150,7 +177,7 @@ static int scan_directory(Scan *s, const char *path) {
                         break;
         }
 
-        return bare == 7 ? add_finding(s->result, TREE_BARE, DT_DIR, strdup(path)) : 0;
+        return is_bare(bare) ? add_finding(s->result, TREE_BARE, DT_DIR, strdup(path)) : 0;
 }
 
 int tree_scan(int root_fd, TreeScan *ret) {

@@ -14,7 +14,7 @@
 
 typedef enum TreeFindingKind {
         TREE_NAMED, /* an entry with a name of a TRUST_TREE thing's first component */
-        TREE_BARE,  /* a directory that git takes for a repository without `.git`: it has HEAD, objects and refs */
+        TREE_BARE,  /* a directory that git takes for a repository without `.git`: it has HEAD, and objects and refs or else commondir */
         TREE_CLOSED, /* a directory that this user cannot read */
 } TreeFindingKind;
 
@@ -31,6 +31,9 @@ typedef struct TreeScan {
         size_t lookups, path_bytes; /* spent, of what is bounded */
         bool cut;           /* a bound was reached: deeper directories were not looked at */
 } TreeScan;
+
+/* Whether git takes that directory for a repository, whatever its name. */
+bool tree_is_repository(int dir_fd);
 
 /* Directories named `.git` are found, and not entered. Returns 0 or negative errno. */
 int tree_scan(int root_fd, TreeScan *ret);

@@ -165,6 +165,10 @@ static const struct {
         { "allowedTools", FACT_STRINGS, FACT_PROJECT, TRUST_EXTRA_APPROVED, "allowed tool" },
         { "env", FACT_MEMBERS, FACT_TOP, TRUST_EXTRA_OBEYED, "variable" },
         { "apiKeyHelper", FACT_VALUE, FACT_TOP, TRUST_EXTRA_OBEYED, "apiKeyHelper" },
+        /* Whoever has the profile's login can then talk to claude on the host. */
+        { "remoteControlAtStartup", FACT_FLAG, FACT_TOP, TRUST_EXTRA_OBEYED, "remote control at startup" },
+        { "replBridgeEnabled", FACT_FLAG, FACT_TOP, TRUST_EXTRA_OBEYED, "remote control at startup (replBridgeEnabled)" },
+        { "autoAddRemoteControlDaemonWorker", FACT_FLAG, FACT_TOP, TRUST_EXTRA_OBEYED, "remote control in the background" },
 };
 
 static int add_row(Facts *f, size_t row, const char *project, const JsonNode *value) {

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -22,7 +23,10 @@
 #define LEGACY_CONFIG ".config.json" /* claude takes it instead where it is there */
 #define CONFIG_FILE_MAX (32 * MIB)
 
-static const char *const worktree_files[] = { "gitdir", "commondir", "config.worktree" };
+#define MODULES "modules"
+#define MODULES_DEPTH_MAX 64
+
+static const char *const worktree_files[] = { "gitdir", "commondir", "config.worktree", "rebase-merge/git-rebase-todo" };
 
 static char *below(const char *path, const char *name) {
         return *path ? path_join(path, name) : strdup(name);
@@ -36,6 +40,61 @@ static int look_below(TrustLook *l, unsigned root, const char *dir, const char *
 
 static int collect_name(TrustLook *l, int dir_fd, const char *name, void *userdata) {
         return strv_add(userdata, name);
+}
+
+static int look_at_modules(TrustLook *l, unsigned root, const char *dir, unsigned depth, size_t *n);
+
+/* The repository of a submodule, or a directory of some: a name may have slashes. */
+static int look_at_module(TrustLook *l, unsigned root, const char *path, unsigned depth, size_t *n) {
+        _cleanup_free_ char *full = path_join(trust_scope_root(l->scope, root), path), *modules = path_join(path, MODULES);
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        int r = 0;
+
+        if (!full || !modules)
+                return -ENOMEM;
+        fd = io_open_beneath(l->roots[root], path, O_PATH | O_NOFOLLOW);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return 0;
+        if (S_ISLNK(st.st_mode)) /* git goes through it */
+                return trust_look_at(l, root, path, trust_extra(TRUST_EXTRA_BARE));
+        if (!S_ISDIR(st.st_mode))
+                return 0;
+        if (!tree_is_repository(fd))
+                return look_at_modules(l, root, path, depth, n);
+
+        if (!strv_contains(l->scope->git_dirs, full))
+                r = trust_snapshot_add(l->snapshot, &(TrustItem) { .root = root, .thing = trust_extra(TRUST_EXTRA_BARE),
+                                .type = TRUST_ITEM_REPOSITORY, .path = strdup(path) });
+        return r < 0 ? r : look_at_module(l, root, modules, depth + 1, n);
+}
+
+static int look_at_modules(TrustLook *l, unsigned root, const char *dir, unsigned depth, size_t *n) {
+        _cleanup_strv_ char **names = NULL;
+        int r;
+
+        if (depth >= MODULES_DEPTH_MAX)
+                return trust_snapshot_add(l->snapshot, &(TrustItem) { .root = root, .thing = trust_extra(TRUST_EXTRA_LIMIT),
+                                .type = TRUST_ITEM_CUT, .path = strdup(dir) });
+
+        r = trust_look_foreach(l, root, dir, n, collect_name, &names);
+        STRV_FOREACH(name, names) {
+                _cleanup_free_ char *path = r >= 0 ? path_join(dir, *name) : NULL;
+
+                if (!path)
+                        return r < 0 ? r : -ENOMEM;
+                r = look_at_module(l, root, path, depth + 1, n);
+        }
+
+        return r;
+}
+
+/* git uses what lies there as soon as a submodule of that name is checked out or fetched; a guest can be the first to put it there. */
+static int look_at_submodules(TrustLook *l, unsigned root, const char *git_dir) {
+        _cleanup_free_ char *modules = below(git_dir, MODULES);
+        size_t n = 0;
+
+        return modules ? look_at_module(l, root, modules, 0, &n) : -ENOMEM;
 }
 
 /* Pointers of the worktrees that were there before: a new one's `.git` file is reported where it lies. */
@@ -57,6 +116,8 @@ static int look_at_worktrees(TrustLook *l, unsigned root, const char *git_dir, u
                                 .root = root, .thing = thing, .type = TRUST_ITEM_DIRECTORY, .path = strdup(dir) });
                 for (size_t i = 0; i < ELEMENTSOF(worktree_files) && r >= 0; i++)
                         r = look_below(l, root, dir, worktree_files[i], thing);
+                if (r >= 0)
+                        r = look_at_submodules(l, root, dir);
         }
 
         return r;
@@ -98,8 +159,11 @@ static int look_at_git_dirs(TrustLook *l, bool reported) {
                 const char *path;
                 unsigned root;
 
-                if (trust_scope_locate(l->scope, *dir, &root, &path) && l->roots[root] >= 0)
+                if (trust_scope_locate(l->scope, *dir, &root, &path) && l->roots[root] >= 0) {
                         r = look_at_place(l, TRUST_GIT, reported, root, path);
+                        if (r >= 0 && !reported)
+                                r = look_at_submodules(l, root, path);
+                }
                 if (r < 0)
                         return r;
         }
@@ -161,8 +225,9 @@ static int look_at_repository(TrustLook *l, const char *path, bool bare, bool re
         return r < 0 ? r : look_at_place(l, TRUST_GIT, reported, TRUST_ROOT_WORK, path);
 }
 
-/* Those rows of TRUST_TREE that begin with the name which the scan found. */
-static int look_at_named_finding(TrustLook *l, const char *path) {
+/* Those rows of TRUST_TREE that begin with the name which the scan found. Of a link counts where it leads, also when what the row names
+ * lies behind it. */
+static int look_at_named_finding(TrustLook *l, const char *path, bool link) {
         const char *name = path_last(path);
         int r = 0;
 
@@ -171,7 +236,7 @@ static int look_at_named_finding(TrustLook *l, const char *path) {
 
                 if (!rest || (*rest != '\0' && *rest != '/'))
                         continue;
-                r = *rest ? look_below(l, TRUST_ROOT_WORK, path, rest + 1, i) : trust_look_at(l, TRUST_ROOT_WORK, path, i);
+                r = *rest && !link ? look_below(l, TRUST_ROOT_WORK, path, rest + 1, i) : trust_look_at(l, TRUST_ROOT_WORK, path, i);
         }
 
         return r;
@@ -193,7 +258,7 @@ static int look_at_tree(TrustLook *l, const TreeScan *tree, bool reported) {
                 if (f->kind == TREE_BARE || (f->type == DT_DIR && streq(path_last(f->path), ".git")))
                         r = look_at_repository(l, f->path, f->kind == TREE_BARE, reported);
                 if (r >= 0 && f->kind == TREE_NAMED && reported)
-                        r = look_at_named_finding(l, f->path);
+                        r = look_at_named_finding(l, f->path, f->type == DT_LNK);
         }
         if (r >= 0 && tree->cut && reported)
                 r = trust_snapshot_add(l->snapshot, &(TrustItem) { .root = TRUST_ROOT_WORK, .thing = trust_extra(TRUST_EXTRA_LIMIT),

@@ -166,6 +166,50 @@ static void test_worktrees(void **state) {
                 assert_int_equal(p->trees[i].locked, !str_has_suffix(p->trees[i].source, "/hooks"));
 }
 
+/* The submodules of a worktree, and what its own configuration names, are the guest's to reach like the worktree itself. Of what looks
+ * like a repository in those of another one there is a copy. */
+static void test_worktree_modules(void **state) {
+        repository("home/w/.git");
+        file("home/w/.git/worktrees/near/HEAD", "");
+        file("home/w/.git/worktrees/near/commondir", "../..\n");
+        file("home/w/.git/worktrees/near/gitdir", "../../../wt/.git\n");
+        file("home/w/.git/worktrees/near/config.worktree", "[core]\n\thooksPath = hk\n");
+        repository("home/w/.git/worktrees/near/modules/a/s");
+        repository("home/w/bare.git");
+        file("home/w/bare.git/worktrees/far/HEAD", "");
+        file("home/w/bare.git/worktrees/far/commondir", "../..\n");
+        file("home/w/bare.git/worktrees/far/gitdir", "/elsewhere/.git\n");
+        repository("home/w/bare.git/worktrees/far/modules/s");
+        file("home/w/wt/hk/pre-commit", "");
+        check("home/w", "home/w",
+              "pin .git\nro .git/config\ncopy .git/hooks\npin .git/worktrees\npin .git/worktrees/near\n"
+              "ro .git/worktrees/near/config.worktree\nro .git/worktrees/near/commondir\nro .git/worktrees/near/gitdir\n"
+              "pin wt\ncopy wt/hk\n"
+              "pin .git/worktrees/near/modules\npin .git/worktrees/near/modules/a\npin .git/worktrees/near/modules/a/s\n"
+              "ro .git/worktrees/near/modules/a/s/config\ncopy .git/worktrees/near/modules/a/s/hooks\n"
+              "pin bare.git\nro bare.git/config\ncopy bare.git/hooks\npin bare.git/worktrees\ncopy bare.git/worktrees/far\n");
+}
+
+/* Relative hooks are those of each work tree: of a worktree, of a submodule, and a bare repository has its own. */
+static void test_hooks_of_work_trees(void **state) {
+        repository("home/w/.git");
+        scratch_puts("home/w/.git/config", "[core]\n\thooksPath = hk\n");
+        file("home/w/.git/worktrees/near/gitdir", "../../../wt/.git\n");
+        repository("home/w/.git/modules/s");
+        scratch_puts("home/w/.git/modules/s/config", "[core]\n\tworktree = ../../../sub\n\thooksPath = shk\n");
+        repository("home/w/bare.git");
+        scratch_puts("home/w/bare.git/config", "[core]\n\thooksPath = bhk\n");
+        file("home/w/hk/x", "");
+        file("home/w/wt/hk/x", "");
+        file("home/w/sub/shk/x", "");
+        file("home/w/bare.git/bhk/x", "");
+        check("home/w", "home/w",
+              "pin .git\nro .git/config\ncopy .git/hooks\npin .git/worktrees\npin .git/worktrees/near\nro .git/worktrees/near/gitdir\n"
+              "pin wt\ncopy wt/hk\ncopy hk\n"
+              "pin .git/modules\npin .git/modules/s\nro .git/modules/s/config\ncopy .git/modules/s/hooks\npin sub\ncopy sub/shk\n"
+              "pin bare.git\nro bare.git/config\ncopy bare.git/hooks\ncopy bare.git/bhk\n");
+}
+
 /* A linked worktree: the common directory lies outside. */
 static void test_common(void **state) {
         _cleanup_free_ char *pointer = NULL, *text = NULL, *own = NULL;
@@ -251,6 +295,11 @@ static void test_refusals(void **state) {
         assert_int_equal(symlink("../y", in_scratch("home/info/.git/info")), 0);
         refused("home/info", ".git/info/attributes is, or lies behind, a symbolic link");
 
+        repository("home/modules/.git");
+        make_path("home/modules/x");
+        assert_int_equal(symlink("../x", in_scratch("home/modules/.git/modules")), 0);
+        refused("home/modules", ".git/modules is, or lies behind, a symbolic link");
+
         repository("home/hard/.git");
         assert_int_equal(link(in_scratch("home/hard/.git/config"), in_scratch("home/hard/z")), 0);
         refused("home/hard", ".git/config has another name");
@@ -314,6 +363,8 @@ static void test_profile(void **state) {
         scratch_puts("home/.claude-profiles/work/.sandbox", "");
         scratch_puts("home/.claude-profiles/work/statusline.sh", "");
         scratch_puts("home/.claude-profiles/work/remote-settings.json", "{}");
+        scratch_puts("home/.claude-profiles/work/daemon.json", "{}");
+        make_path("home/.claude-profiles/work/jobs");
         make_path("home/.claude-profiles/work/chrome");
         make_path("home/.claude-profiles/work/hooks");
         make_path("home/.claude-profiles/work/plugins");
@@ -323,7 +374,7 @@ static void test_profile(void **state) {
         assert_int_equal(plan_guards(p), 0);
         full = guards_of(p, GUEST_CLAUDE_DIR);
         assert_string_equal(full, "copy settings.json\ncopy remote-settings.json\nro .env\nro .sandbox\ncopy chrome\n"
-                                  "copy shell-snapshots\nro hooks\nro plugins\nro statusline.sh\n");
+                                  "copy shell-snapshots\nro hooks\nro plugins\nro statusline.sh\nro daemon.json\ncopy jobs\n");
         assert_int_equal(p->n_creations, 0);
         /* Only the rule and the byte-order mark are gone. */
         assert_string_equal(copy_of_settings(p)->data, "{\n  \"permissions\": { \"deny\": [\"Bash(rm:*)\"] } ,\"n\":1.50\n}\n");
@@ -371,7 +422,8 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, stage_setup, stage_teardown)
         const struct CMUnitTest tests[] = {
                 TEST(test_repository), TEST(test_no_repository), TEST(test_submodules), TEST(test_others),
-                TEST(test_worktrees), TEST(test_common), TEST(test_claude), TEST(test_named), TEST(test_include_loop),
+                TEST(test_worktrees), TEST(test_worktree_modules), TEST(test_hooks_of_work_trees), TEST(test_common), TEST(test_claude),
+                TEST(test_named), TEST(test_include_loop),
                 TEST(test_refusals), TEST(test_profile), TEST(test_profile_broken_settings), TEST(test_profile_links),
         };
 

@@ -64,6 +64,9 @@ static void test_findings(void **state) {
                 { "mkdir -p b/objects b/refs b/x; echo x >b/HEAD; echo x >b/x/.envrc", "bd b\nnf b/x/.envrc\n" },
                 { "mkdir objects refs; ln -s x HEAD", "bd \n" },
                 { "mkdir -p b/objects b/refs", "" },
+                /* Objects, refs and configuration elsewhere. */
+                { "mkdir b; echo x >b/HEAD; echo ../c >b/commondir", "bd b\n" },
+                { "mkdir b; echo ../c >b/commondir", "" },
                 /* Links lead nowhere, and round in circles. */
                 { "ln -s . a; ln -s .. b; mkdir c; ln -s ../c c/d; ln -s / e", "" },
                 { "ln -s \"$PWD/../common\" a; echo x >../common/.envrc", "" },

@@ -67,6 +67,10 @@ static const Row profile_rows[] = {
         { "", "ln -s /etc/passwd profile/.claude.json", "new profile: .claude.json\n" },
         { "", "mkfifo profile/.claude.json", "new profile: .claude.json\n" },
         { "", "echo '{}' >profile/.config.json", "new profile: .config.json: in place of .claude.json\n" },
+        { "", "echo '{\"remoteControlAtStartup\":true}' >profile/.claude.json", "new profile: .claude.json: remote control at startup\n" },
+        { "", "echo '{\"remoteControlAtStartup\":false}' >profile/.claude.json", "" },
+        { "", "echo '{}' >profile/daemon.json", "new profile: daemon.json\n" },
+        { "", "mkdir -p profile/jobs/x; echo '{}' >profile/jobs/x/state.json", "new profile: jobs/x/state.json\n" },
         { "", "echo '{\"env\":{\"LD_PRELOAD\":\"/x\"}}' >profile/.config.json",
                         "new profile: .config.json: in place of .claude.json\nnew profile: .config.json: variable LD_PRELOAD\n" },
 };
@@ -80,7 +84,8 @@ static const Row work_rows[] = {
         { "mkdir work/a; echo x >work/a/.envrc", "mv work/a work/b", "removed a/.envrc\nnew b/.envrc\n" },
         { "", "mkdir work/.vscode; echo x >work/.vscode/tasks.json; echo x >work/.vscode/notes.txt", "new .vscode/tasks.json\n" },
         { "mkdir work/.vscode", "rmdir work/.vscode; ln -s elsewhere work/.vscode",
-                        "new .vscode/tasks.json\nnew .vscode/settings.json\nnew .vscode/launch.json\n" },
+                        "new .vscode\n" },
+        { "ln -s a work/.vscode", "ln -sfn b work/.vscode", "changed .vscode\n" },
         { "", "mkdir -p work/.idea/x; echo x >work/.idea/x/y.xml", "new .idea/x/y.xml\n" },
         { "", "mkdir work/.husky; echo x >work/.husky/pre-commit", "new .husky/pre-commit\n" },
         { "", "echo x >work/.pre-commit-config.yaml; echo x >work/.gitattributes; echo x >work/.gitmodules",
@@ -122,6 +127,7 @@ static const Row git_rows[] = {
         { "", "mkdir -p work/b/objects work/b/refs; echo x >work/b/HEAD; echo x >work/b/config", "new b\n" },
         { "mkdir -p work/b/objects work/b/refs; echo x >work/b/HEAD", "echo x >work/b/config; mkdir work/b/hooks; echo x >work/b/hooks/h",
                         "new b/config\nnew b/hooks/h\n" },
+        { "", "mkdir work/b; echo x >work/b/HEAD; echo ../src >work/b/commondir", "new b\n" },
         { "", "mkdir -p work/objects work/refs; echo x >work/HEAD", "new .\n" },
         { "mkdir work/.git; echo x >work/.git/config", "echo y >work/.git/config", "changed .git/config\n" },
         { "mkdir -p work/n/.git; echo x >work/n/.git/config", "echo y >work/n/.git/config; mkdir work/n/.git/info; "
@@ -137,6 +143,20 @@ static const Row git_rows[] = {
                         "changed @/common/worktrees/w/gitdir\n" },
         { "mkdir -p common/worktrees/w; echo x >common/worktrees/w/gitdir", "rm -r common/worktrees/w",
                         "removed @/common/worktrees/w/gitdir\n" },
+        { "mkdir -p common/worktrees/w/rebase-merge; echo pick >common/worktrees/w/rebase-merge/git-rebase-todo",
+                        "echo exec x >common/worktrees/w/rebase-merge/git-rebase-todo",
+                        "changed @/common/worktrees/w/rebase-merge/git-rebase-todo\n" },
+        /* Where git would look for the repository of a submodule. */
+        { "mkdir work/.git", "mkdir -p work/.git/modules/a/s/objects work/.git/modules/a/s/refs; echo x >work/.git/modules/a/s/HEAD",
+                        "new .git/modules/a/s\n" },
+        { "mkdir work/.git", "ln -s ../x work/.git/modules", "new .git/modules\n" },
+        { "mkdir -p work/.git/modules/a", "ln -s ../../../x work/.git/modules/a/s", "new .git/modules/a/s\n" },
+        { "mkdir -p work/.git/modules/a/objects work/.git/modules/a/refs", "echo x >work/.git/modules/a/HEAD", "new .git/modules/a\n" },
+        { "mkdir -p work/.git/modules/a/objects work/.git/modules/a/refs; echo x >work/.git/modules/a/HEAD",
+                        "mkdir -p work/.git/modules/a/modules/b; echo x >work/.git/modules/a/modules/b/HEAD; "
+                        "echo x >work/.git/modules/a/modules/b/commondir", "new .git/modules/a/modules/b\n" },
+        { "mkdir -p common/worktrees/w", "mkdir -p common/worktrees/w/modules/s; echo x >common/worktrees/w/modules/s/HEAD; "
+                        "echo x >common/worktrees/w/modules/s/commondir", "new @/common/worktrees/w/modules/s\n" },
         { "mkdir -p common/worktrees", "mkdir common/worktrees/n; echo x >common/worktrees/n/gitdir", "" },
         { "mkdir -p work/tools/hooks", "echo x >work/tools/hooks/pre-push", "new tools/hooks/pre-push\n" },
 };

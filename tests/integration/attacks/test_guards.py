@@ -23,6 +23,7 @@ FILES = ["P/settings.json", "P/remote-settings.json", "P/.env", "P/.sandbox", "P
          "P/chrome/native-host", "P/shell-snapshots/snapshot.sh", "P/session-env/env.sh", "P/local/claude",
          "W/.git/config", "W/.git/hooks/pre-commit", "W/.git/info/attributes", "W/.git/config.worktree",
          "W/.git/modules/part/sub/config", "W/.git/modules/part/sub/hooks/pre-commit", "W/part/sub/.git",
+         "W/.git/worktrees/near/modules/part/sub/config", "W/.git/worktrees/near/modules/part/sub/hooks/pre-commit",
          "W/nested/clone/.git/config", "W/nested/clone/.git/hooks/pre-commit", "W/bare.git/config",
          "W/.git/worktrees/other/gitdir", "W/.claude/settings.local.json", "W/start/.claude/settings.local.json",
          "W/.husky/_/pre-push", "W/cfg/extra"]
@@ -69,6 +70,8 @@ class Scene:
         git("-C", r, "submodule", "--quiet", "add", "--name", "part/sub", other, "part/sub")
         git("-C", r, "commit", "-q", "-m", "submodule")
         git("-C", r, "worktree", "add", "-q", source)
+        git("-C", r, "worktree", "add", "-q", r / "near")
+        git("-C", r / "near", "submodule", "--quiet", "update", "--init")
         git("clone", "-q", other, r / "nested/clone")
         git("clone", "-q", "--bare", other, r / "bare.git")
         git("-C", r, "config", "extensions.worktreeConfig", "true")
@@ -78,7 +81,8 @@ class Scene:
                     "P/hooks/stop.sh": "#!/bin/sh\n", "P/plugins/x/hook.sh": "#!/bin/sh\n", "P/chrome/native-host": "#!/bin/sh\n",
                     "P/shell-snapshots/snapshot.sh": "true\n", "P/session-env/env.sh": "true\n", "P/local/claude": "#!/bin/sh\n",
                     "W/.git/hooks/pre-commit": "#!/bin/sh\n", "W/.git/info/attributes": "*.x -text\n", "W/.git/config.worktree": "",
-                    "W/.git/modules/part/sub/hooks/pre-commit": "#!/bin/sh\n", "W/nested/clone/.git/hooks/pre-commit": "#!/bin/sh\n",
+                    "W/.git/modules/part/sub/hooks/pre-commit": "#!/bin/sh\n",
+                    "W/.git/worktrees/near/modules/part/sub/hooks/pre-commit": "#!/bin/sh\n", "W/nested/clone/.git/hooks/pre-commit": "#!/bin/sh\n",
                     "W/.claude/settings.local.json": "{}\n", "W/start/.claude/settings.local.json": "{}\n", "W/start/x": "",
                     "W/.husky/_/pre-push": "#!/bin/sh\n", "W/cfg/extra": "[user]\n\tname = a\n", "W/junk/x": ""})
         self.launch = Launch(t, PROFILE, "bash", cwd=self.root / "start")
@@ -218,7 +222,7 @@ def _(t):
     r = scene.root
     # The guest may destroy what is not guarded, commits among it: put back what is missing.
     run("cp", "-a", "--update=none", "%s/." % scene.backup, r)
-    for cwd in (r, r / "part/sub", r / "nested/clone", r / "bare.git"):
+    for cwd in (r, r / "part/sub", r / "near", r / "near/part/sub", r / "nested/clone", r / "bare.git"):
         git("-C", cwd, "log", "-1")
         if cwd.name != "bare.git":
             git("-C", cwd, "status")
