@@ -25,6 +25,7 @@ typedef struct Scan {
         TreeScan *result;
         Queue queue;
         int root_fd;
+        bool links;
         char *buffer;
 } Scan;
 
@@ -131,6 +132,8 @@ static int scan_entry(Scan *s, int dir_fd, const char *path, const struct dirent
                 if (r < 0)
                         return r;
         }
+        if (type == DT_LNK && s->links)
+                return add_finding(s->result, TREE_LINK, type, below(path, name));
         if (type != DT_DIR || streq(name, ".git"))
                 return 0;
 
@@ -180,9 +183,9 @@ static int scan_directory(Scan *s, const char *path) {
         return is_bare(bare) ? add_finding(s->result, TREE_BARE, DT_DIR, strdup(path)) : 0;
 }
 
-int tree_scan(int root_fd, TreeScan *ret) {
+static int scan_all(int root_fd, bool links, TreeScan *ret) {
         _cleanup_tree_scan_ TreeScan result = { 0 };
-        Scan s = { .result = &result, .root_fd = root_fd };
+        Scan s = { .result = &result, .root_fd = root_fd, .links = links };
         int r;
 
         s.buffer = malloc(BUFFER_SIZE);
@@ -203,6 +206,14 @@ int tree_scan(int root_fd, TreeScan *ret) {
         *ret = result;
         result = (TreeScan) { 0 };
         return 0;
+}
+
+int tree_scan(int root_fd, TreeScan *ret) {
+        return scan_all(root_fd, false, ret);
+}
+
+int tree_scan_links(int root_fd, TreeScan *ret) {
+        return scan_all(root_fd, true, ret);
 }
 
 void tree_scan_clear(TreeScan *s) {

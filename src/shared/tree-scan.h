@@ -16,6 +16,7 @@ typedef enum TreeFindingKind {
         TREE_NAMED, /* an entry with a name of a TRUST_TREE thing's first component */
         TREE_BARE,  /* a directory that git takes for a repository without `.git`: it has HEAD, and objects and refs or else commondir */
         TREE_CLOSED, /* a directory that this user cannot read */
+        TREE_LINK,  /* a symbolic link, whatever its name: of tree_scan_links() only */
 } TreeFindingKind;
 
 typedef struct TreeFinding {
@@ -37,5 +38,8 @@ bool tree_is_repository(int dir_fd);
 
 /* Directories named `.git` are found, and not entered. Returns 0 or negative errno. */
 int tree_scan(int root_fd, TreeScan *ret);
+
+/* The same, with all links. */
+int tree_scan_links(int root_fd, TreeScan *ret);
 void tree_scan_clear(TreeScan *s);
 #define _cleanup_tree_scan_ _cleanup_(tree_scan_clear)

@@ -30,6 +30,7 @@ static const char *const extra_whys[] = {
         [TRUST_EXTRA_APPROVED] = "claude: starts without asking",
         [TRUST_EXTRA_TRUSTED] = "claude: obeys what lies there without asking",
         [TRUST_EXTRA_OBEYED] = "claude: obeys it",
+        [TRUST_EXTRA_LINK] = "claude: reads and writes wherever it leads",
         [TRUST_EXTRA_LIMIT] = "too much to look at, so a part was left out",
 };
 static_assert(ELEMENTSOF(extra_whys) == _TRUST_EXTRA_MAX, "a reason for each");

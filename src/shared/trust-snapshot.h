@@ -42,6 +42,7 @@ typedef enum TrustExtra {
         TRUST_EXTRA_APPROVED, /* MCP servers of a project that need no question */
         TRUST_EXTRA_TRUSTED,  /* a directory that needs no question */
         TRUST_EXTRA_OBEYED,   /* variables, programs */
+        TRUST_EXTRA_LINK,     /* in the profile: claude would write through it */
         TRUST_EXTRA_LIMIT,
         _TRUST_EXTRA_MAX,
 } TrustExtra;

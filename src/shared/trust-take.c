@@ -267,6 +267,23 @@ static int look_at_tree(TrustLook *l, const TreeScan *tree, bool reported) {
         return r;
 }
 
+/* claude writes transcripts, history and logins into the profile all the time. Behind a link of a guest's they would land anywhere, with
+ * words in them that are the guest's: in ~/.bashrc.d, say. The one link that claude makes it also replaces. */
+static int look_at_links(TrustLook *l) {
+        _cleanup_tree_scan_ TreeScan scan = { 0 };
+        int r;
+
+        r = tree_scan_links(l->roots[TRUST_ROOT_PROFILE], &scan);
+        for (size_t i = 0; i < scan.n && r >= 0; i++)
+                if (scan.found[i].kind == TREE_LINK && !streq(scan.found[i].path, "debug/latest"))
+                        r = trust_look_at(l, TRUST_ROOT_PROFILE, scan.found[i].path, trust_extra(TRUST_EXTRA_LINK));
+        if (r >= 0 && scan.cut)
+                r = trust_snapshot_add(l->snapshot, &(TrustItem) { .root = TRUST_ROOT_PROFILE, .thing = trust_extra(TRUST_EXTRA_LIMIT),
+                                .type = TRUST_ITEM_CUT, .path = strdup("") });
+
+        return r;
+}
+
 static int look_at_all(TrustLook *l, const TreeScan *tree) {
         int r;
 
@@ -288,6 +305,8 @@ static int look_at_all(TrustLook *l, const TreeScan *tree) {
         STRV_FOREACH(path, l->scope->report_paths)
                 if (r >= 0)
                         r = look_at_named(l, *path, trust_extra(TRUST_EXTRA_REPORT_PATH));
+        if (r >= 0)
+                r = look_at_links(l);
 
         return r;
 }

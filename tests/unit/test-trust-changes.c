@@ -69,6 +69,11 @@ static const Row profile_rows[] = {
         { "", "echo '{}' >profile/.config.json", "new profile: .config.json: in place of .claude.json\n" },
         { "", "echo '{\"remoteControlAtStartup\":true}' >profile/.claude.json", "new profile: .claude.json: remote control at startup\n" },
         { "", "echo '{\"remoteControlAtStartup\":false}' >profile/.claude.json", "" },
+        /* What claude writes there would land elsewhere. */
+        { "mkdir -p profile/projects profile/debug; ln -s a profile/debug/latest; ln -s a profile/todos",
+                        "ln -s /elsewhere profile/projects/-w; ln -s /elsewhere profile/history.jsonl; ln -sfn b profile/debug/latest",
+                        "new profile: history.jsonl\nnew profile: projects/-w\n" },
+        { "ln -s a profile/todos", "ln -sfn b profile/todos", "changed profile: todos\n" },
         { "", "echo '{}' >profile/daemon.json", "new profile: daemon.json\n" },
         { "", "mkdir -p profile/jobs/x; echo '{}' >profile/jobs/x/state.json", "new profile: jobs/x/state.json\n" },
         { "", "echo '{\"env\":{\"LD_PRELOAD\":\"/x\"}}' >profile/.config.json",
