@@ -161,22 +161,64 @@ int trust_changes_find(const TrustScope *scope, const TrustSnapshot *before, con
         return 0;
 }
 
+/* Changes for one reason stand together. */
+static bool begins_group(const TrustChanges *c, size_t i) {
+        return i == 0 || !streq(c->items[i].why, c->items[i - 1].why);
+}
+
+static size_t group_size(const TrustChanges *c, size_t first) {
+        size_t n = 1;
+
+        while (first + n < c->n && !begins_group(c, first + n))
+                n++;
+        return n;
+}
+
+static size_t count_with_share(const TrustChanges *c, size_t share) {
+        size_t n = 0;
+
+        for (size_t i = 0, size; i < c->n; i += size) {
+                size = group_size(c, i);
+                n += MIN(size, share);
+        }
+
+        return n;
+}
+
+/* How many of each group can be told when there is room for `max`: at least one, for a flood of one kind must not hide another. */
+static size_t fair_share(const TrustChanges *c, size_t max) {
+        size_t low = 1, high = max;
+
+        while (low < high) {
+                const size_t middle = (low + high + 1) / 2;
+
+                if (count_with_share(c, middle) <= max)
+                        low = middle;
+                else
+                        high = middle - 1;
+        }
+
+        return low;
+}
+
 void trust_changes_print(const TrustChanges *c, const char *launch, bool colour, FILE *f) {
         const char *bold = colour ? "\x1b[1m" : "", *yellow = colour ? "\x1b[33m" : "", *reset = colour ? "\x1b[0m" : "";
+        const size_t share = fair_share(c, TRUST_LINES_MAX);
 
         if (c->n == 0)
                 return;
 
         (void) fprintf(f, "%sChanged while the sandbox ran; the host will run or obey it:%s\n", bold, reset);
-        for (size_t i = 0; i < c->n && i < TRUST_LINES_MAX; i++) {
-                const TrustChange *change = &c->items[i];
-
-                if (i == 0 || !streq(change->why, c->items[i - 1].why))
-                        (void) fprintf(f, "  %s\n", change->why);
-                (void) fprintf(f, "    %s%-7s%s  %s\n", yellow, verb_names[change->verb], reset, change->name);
+        for (size_t i = 0, size; i < c->n; i += size) {
+                size = group_size(c, i);
+                (void) fprintf(f, "  %s\n", c->items[i].why);
+                for (size_t k = 0; k < MIN(size, share); k++)
+                        (void) fprintf(f, "    %s%-7s%s  %s\n", yellow, verb_names[c->items[i + k].verb], reset, c->items[i + k].name);
+                if (size > share)
+                        (void) fprintf(f, "    and %zu more\n", size - share);
         }
-        if (c->n > TRUST_LINES_MAX)
-                (void) fprintf(f, "  and %zu more; see: journalctl --user CLAUDE_LAUNCH=%s\n", c->n - TRUST_LINES_MAX, launch);
+        if (count_with_share(c, share) < c->n)
+                (void) fprintf(f, "  For more see: journalctl --user CLAUDE_LAUNCH=%s\n", launch);
 }
 
 static void send_entry(const char *profile, const char *launch, const char *message, const char *changed, const char *how) {
@@ -194,16 +236,20 @@ static void send_entry(const char *profile, const char *launch, const char *mess
 }
 
 void trust_changes_to_journal(const TrustChanges *c, const char *profile, const char *launch) {
+        const size_t share = fair_share(c, TRUST_ENTRIES_MAX);
         char message[TRUST_NAME_MAX + 256];
 
-        for (size_t i = 0; i < c->n && i < TRUST_ENTRIES_MAX; i++) {
-                const TrustChange *change = &c->items[i];
+        for (size_t i = 0, size; i < c->n; i += size) {
+                size = group_size(c, i);
+                for (size_t k = 0; k < MIN(size, share); k++) {
+                        const TrustChange *change = &c->items[i + k];
 
-                (void) snprintf(message, sizeof(message), "%s: %s (%s)", verb_names[change->verb], change->name, change->why);
-                send_entry(profile, launch, message, change->name, verb_names[change->verb]);
-        }
-        if (c->n > TRUST_ENTRIES_MAX) {
-                (void) snprintf(message, sizeof(message), "and %zu more that the host will run or obey", c->n - TRUST_ENTRIES_MAX);
-                send_entry(profile, launch, message, NULL, NULL);
+                        (void) snprintf(message, sizeof(message), "%s: %s (%s)", verb_names[change->verb], change->name, change->why);
+                        send_entry(profile, launch, message, change->name, verb_names[change->verb]);
+                }
+                if (size > share) {
+                        (void) snprintf(message, sizeof(message), "and %zu more (%s)", size - share, c->items[i].why);
+                        send_entry(profile, launch, message, NULL, NULL);
+                }
         }
 }

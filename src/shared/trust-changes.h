@@ -9,8 +9,8 @@
 #include "shared/trust-snapshot.h"
 
 #define TRUST_NAME_MAX 196          /* bytes of a name that is shown, before "…" */
-#define TRUST_LINES_MAX 40          /* changes that are printed */
-#define TRUST_ENTRIES_MAX 400       /* changes that become journal entries */
+#define TRUST_LINES_MAX 40          /* changes that are printed, or one of each kind where that is more */
+#define TRUST_ENTRIES_MAX 400       /* the same of journal entries */
 
 typedef enum TrustVerb {
         TRUST_NEW,

@@ -286,7 +286,21 @@ static void test_print(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(many); i++)
                 many[i] = few[0];
         cut = print(&(TrustChanges) { .items = many, .n = ELEMENTSOF(many) }, false);
-        assert_non_null(strstr(cut, "\n  and 7 more; see: journalctl --user CLAUDE_LAUNCH=0123abcd\n"));
+        assert_non_null(strstr(cut, "\n    and 7 more\n  For more see: journalctl --user CLAUDE_LAUNCH=0123abcd\n"));
+        free(TAKE_PTR(cut));
+
+        /* A flood of one kind leaves room for the others. */
+        many[ELEMENTSOF(many) - 3] = few[1];
+        many[ELEMENTSOF(many) - 2] = few[2];
+        many[ELEMENTSOF(many) - 1] = (TrustChange) { TRUST_NEW, 4, "make: programs", (char *) "Makefile" };
+        cut = print(&(TrustChanges) { .items = many, .n = ELEMENTSOF(many) }, false);
+        assert_non_null(strstr(cut, "\n    new      .envrc\n    and 7 more\n"
+                        "  claude: instructions\n"
+                        "    changed  profile: skills/x/SKILL.md\n"
+                        "    removed  profile: CLAUDE.md\n"
+                        "  make: programs\n"
+                        "    new      Makefile\n"
+                        "  For more see: "));
 }
 
 /* Of a name as long as a guest likes, as much as a line takes. */
