@@ -29,9 +29,9 @@ static int add_known_hosts(Plan *p) {
         if (!path)
                 return log_oom();
 
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        fd = plan_open_own_file(path);
         if (fd < 0)
-                return errno == ENOENT ? 0 : log_error(-errno, "Cannot read %s", path);
+                return fd == -ENOENT ? 0 : fd;
         r = io_read_all(fd, KNOWN_HOSTS_MAX, &data, &n);
         if (r < 0)
                 return log_error(r, "Cannot read %s", path);

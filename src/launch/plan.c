@@ -32,6 +32,7 @@
 #include "basic/strv.h"
 #include "launch/guest-program.h"
 #include "launch/plan.h"
+#include "shared/open-own.h"
 
 char *plan_resolve(const char *path) {
         size_t n = strlen(path);
@@ -147,6 +148,18 @@ int plan_add_mount(Plan *p, MountKind kind, const char *source, const char *targ
 
         p->mounts[p->n_mounts++] = m;
         return 0;
+}
+
+int plan_open_own_file(const char *path) {
+        int fd;
+
+        fd = open_own_file(path);
+        if (fd == -ELOOP) {
+                log_warning("%s is reached by way of several links, of which a sandbox could have made one; it is left out.", path);
+                return -ENOENT;
+        }
+
+        return fd < 0 && fd != -ENOENT ? log_error(fd, "Cannot read %s", path) : fd;
 }
 
 int plan_add_file(Plan *p, const char *name, char *data, size_t size) {

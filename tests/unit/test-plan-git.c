@@ -29,8 +29,8 @@ static int ask_and_plan(Plan *p) {
         return r < 0 ? r : plan_git(p);
 }
 
-/* The plan's part for a launch in `where`, said nothing. */
-static Plan *plan_in(const char *where, bool with_gpg) {
+/* The plan's part for a launch in `where`, and what it said, or NULL. */
+static Plan *plan_in_told(const char *where, bool with_gpg, const char *said) {
         Plan *p = stage_plan();
 
         assert_int_equal(strdup_to(&p->directory, in_scratch(where)), 0);
@@ -38,8 +38,12 @@ static Plan *plan_in(const char *where, bool with_gpg) {
                 assert_int_equal(plan_add_service(p, (ServiceId) { .kind = SERVICE_GPG }, "/x", "/y"), 0);
         messages_begin();
         assert_int_equal(ask_and_plan(p), 0);
-        assert_string_equal(messages_end(), "");
+        assert_said(messages_end(), said);
         return p;
+}
+
+static Plan *plan_in(const char *where, bool with_gpg) {
+        return plan_in_told(where, with_gpg, NULL);
 }
 
 static const PlanFile *find_file(const Plan *p, const char *name) {
@@ -173,8 +177,16 @@ static void test_signing(void **state) {
         }
 }
 
+/* Links of a user who is not root. */
+static void make_link(const char *name, const char *target) {
+        (void) unlink(in_scratch(name));
+        assert_int_equal(symlink(target, in_scratch(name)), 0);
+        if (geteuid() == 0)
+                assert_int_equal(lchown(in_scratch(name), 1000, 1000), 0);
+}
+
 static void test_no_config(void **state) {
-        _cleanup_plan_ Plan *p = NULL, *linked = NULL;
+        _cleanup_plan_ Plan *p = NULL, *linked = NULL, *planted = NULL;
 
         make_path("home/none");
         (void) unlink(in_scratch("home/.gitconfig"));
@@ -186,10 +198,17 @@ static void test_no_config(void **state) {
 
         /* Kept with other dotfiles. */
         scratch_puts("home/dotfile", "[user]\n\tname = Linked\n");
-        assert_int_equal(symlink("dotfile", in_scratch("home/.gitconfig")), 0);
+        make_link("home/.gitconfig", "dotfile");
         linked = plan_in("home/none", false);
         assert_string_equal(value_of(linked, "user.name"), "Linked");
         assert_non_null(find_file(linked, "gitconfig-copy"));
+
+        /* A sandbox had those as its work root. */
+        scratch_puts("home/private", "[user]\n\tname = Private\n");
+        make_link("home/dotfile", "private");
+        planted = plan_in_told("home/none", false, "/.gitconfig is reached by way of several links");
+        assert_null(find_file(planted, "gitconfig-copy"));
+        assert_int_equal(unlink(in_scratch("home/.gitconfig")), 0);
 }
 
 static void test_no_git(void **state) {

@@ -37,7 +37,7 @@ static void start(StandIn *s, const char *name, const char *answer, size_t n) {
 #define EMPTY agent_empty, sizeof(agent_empty) - 1
 
 static void test_files(void **state) {
-        _cleanup_plan_ Plan *p = NULL, *with = NULL;
+        _cleanup_plan_ Plan *p = NULL, *with = NULL, *planted = NULL;
 
         stage.settings.ssh_agent = false;
         p = plan(NULL);
@@ -57,6 +57,22 @@ static void test_files(void **state) {
         assert_string_equal(with->files[0].data, "example.org ssh-ed25519 AAAA\n");
         assert_int_equal(with->n_services, 0);
         assert_null(with->guest_env);
+
+        /* In a directory that a sandbox had: the user's link leads there, and what lies there is a guest's link. */
+        assert_int_equal(rename(in_scratch("home/.ssh"), in_scratch("home/dotfiles")), 0);
+        assert_int_equal(rename(in_scratch("home/dotfiles/known_hosts"), in_scratch("home/hosts")), 0);
+        assert_int_equal(symlink("dotfiles", in_scratch("home/.ssh")), 0);
+        assert_int_equal(symlink("id_ed25519", in_scratch("home/dotfiles/known_hosts")), 0);
+        if (geteuid() == 0) {
+                assert_int_equal(lchown(in_scratch("home/.ssh"), 1000, 1000), 0);
+                assert_int_equal(lchown(in_scratch("home/dotfiles/known_hosts"), 1000, 1000), 0);
+        }
+        planted = plan("/known_hosts is reached by way of several links");
+        assert_int_equal(planted->n_files, 0);
+        assert_int_equal(unlink(in_scratch("home/dotfiles/known_hosts")), 0);
+        assert_int_equal(unlink(in_scratch("home/.ssh")), 0);
+        assert_int_equal(rename(in_scratch("home/dotfiles"), in_scratch("home/.ssh")), 0);
+        assert_int_equal(rename(in_scratch("home/hosts"), in_scratch("home/.ssh/known_hosts")), 0);
 }
 
 static void test_agents(void **state) {
