@@ -19,12 +19,11 @@
 #include "config.h"
 #include "launch/doctor.h"
 #include "shared/bus.h"
+#include "shared/cgroup.h"
 #include "shared/unit-name.h"
 
 #define MANAGER_SECONDS 5
 #define VERSION_MIN 252
-#define CGROUP_ROOT "/sys/fs/cgroup"
-#define GENERATOR "claude-sandbox-generator"
 #define LOG_IN "Log in by ssh or on a console, not by su; or: loginctl enable-linger"
 #define RELOAD "systemctl --user daemon-reload"
 #define INSTALL "Install claude-profile anew, then: " RELOAD
@@ -125,21 +124,12 @@ int check_units(Doctor *d, CheckResult *ret) {
 
 /* A launch works without it; what it makes of the configuration are the limits of a profile's slice. */
 int check_generator(Doctor *d, CheckResult *ret) {
-        static const char *const places[] = { "/etc/systemd/user-generators", "/usr/local/lib/systemd/user-generators",
-                "/usr/lib/systemd/user-generators" }; /* systemd.generator(7) */
-        _cleanup_free_ char *slice = NULL, *fragment = NULL, *path = NULL;
+        static const char path[] = USERGENERATORDIR "/claude-sandbox-generator";
+        _cleanup_free_ char *slice = NULL, *fragment = NULL;
         int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                free(path);
-                path = path_join(places[i], GENERATOR);
-                if (!path)
-                        return -ENOMEM;
-                if (access(path, X_OK) >= 0)
-                        break;
-                if (i + 1 == ELEMENTSOF(places))
-                        return check_warning(ret, INSTALL, GENERATOR " is not installed, so limits of a profile's slice are not in force");
-        }
+        if (access(path, X_OK) < 0)
+                return check_warning(ret, INSTALL, "%s cannot be used (%s), so limits of a profile's slice are not in force", path, strerror(errno));
         if (!d->profile)
                 return check_ok(ret, "%s", path);
 
@@ -153,28 +143,24 @@ int check_generator(Doctor *d, CheckResult *ret) {
         return check_ok(ret, "it has made %s", slice);
 }
 
-/* Which controllers the limits that are set want, and which of those are not in the list. */
+/* The controllers that the limits which are set want, and which are not in the list. */
 static int missing_controllers(const Settings *s, const char *list, char **ret) {
-        const struct {
-                const char *controller;
-                bool wanted;
-        } rows[] = {
-                { "memory", s->memory_max || s->memory_high },
-                { "cpu", s->cpu_quota || s->cpu_weight },
-                { "pids", s->tasks_max },
-        };
-        _cleanup_strv_ char **there = NULL;
+        _cleanup_strv_ char **known = NULL;
         _cleanup_free_ char *missing = NULL;
+        Limits limits;
 
-        if (strv_split(list, ' ', &there) < 0)
+        if (strv_split(list, ' ', &known) < 0)
                 return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+
+        settings_limits(s, &limits);
+        for (LimitId id = 0; id < _LIMIT_MAX; id++) {
+                const char *controller = limit_controller(id);
                 _cleanup_free_ char *before = NULL;
 
-                if (!rows[i].wanted || strv_contains(there, rows[i].controller))
+                if (!limits.items[id].set || limits.items[id].value == LIMIT_INFINITY || strv_contains(known, controller))
                         continue;
                 before = TAKE_PTR(missing);
-                if (asprintf_to(&missing, "%s%s%s", before ?: "", before ? ", " : "", rows[i].controller) < 0)
+                if (asprintf_to(&missing, "%s%s%s", before ?: "", before ? ", " : "", controller) < 0 || strv_add(&known, controller) < 0)
                         return -ENOMEM;
         }
 

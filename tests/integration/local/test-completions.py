@@ -32,6 +32,8 @@ CASES = (
     ("x\t", "<x-y.z>1"),
     ("build --ba\tf\t", "<build><--base><fedora>3"),
     ("build --base=f\t", "<build><--base=fedora>2"),
+    ("build --base=\tf\t", "<build><--base=fedora>2"),
+    ("run --property=MemoryH\t1G wor\t", "<run><--property=MemoryHigh=1G><work>3"),
     ("stop 0123\t", "<stop><0123abcd>2"),
     ("logs wo\t", "<logs><work>2"),
     ("links work sk\t", "<links><work><skills>3"),
