@@ -28,6 +28,7 @@ def _(t):
     one.expect("ready")
     two = Launch(t, OTHER, *WAIT, cwd=odd)
     two.expect("ready")
+    wait_for(lambda: "1 served" in unit_property(one.bridge, "StatusText"), what="the bridge's status, which comes within a second")
     lines = [line.split("\t") for line in claude_profile("ps").stdout.splitlines()]
     assert [(line[0], line[1], line[3]) for line in lines] == [(one.id, PROFILE, "ssh-0"), (two.id, OTHER, "-")], lines
     assert lines[1][4].endswith("a\\x0ab\\x1b[31m") and abs(int(lines[0][2]) - time.time()) < 100, lines
