@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """man-pages.py TREE PAGE…: the pages, as built, format without a warning, and their sources leave nothing out.
 
-Each command, option, key and variable of the code is in them. Exits 77 (skipped) where man or scdoc is not installed, unless
+Each command, option, key, variable, unit, and field of the journal is in them. Exits 77 (skipped) where man or scdoc is not installed, unless
 CLAUDE_PROFILE_TEST_NO_SKIP=1.
 """
 
@@ -51,6 +51,22 @@ def missing_settings(root):
             yield f"claude-profile.conf.5 does not have {key}= with {variable}"
 
 
+def missing_journal(root):
+    page = (root / "docs/claude-sandbox.7.scd").read_text(encoding="utf-8")
+    wanted = {
+        "the message": re.findall(r'"([0-9a-f]{32})"', (root / "src/shared/journal.h").read_text(encoding="utf-8")),
+        "the reason": re.findall(r'\{ "([a-z-]+)", "', (root / "src/bridge/outcome.c").read_text(encoding="utf-8")),
+        "the unit": [unit.name.partition(".")[0] for unit in (root / "units").glob("claude-*.in")],
+        "the field": {name + "=" for source in (root / "src").glob("*/*.c")
+                      for name in re.findall(r'\{ \.name = "([A-Z_]+)", \.value', source.read_text(encoding="utf-8"))},
+    }
+    for what, names in wanted.items():
+        assert names, f"{what}s were not found"
+        for name in names:
+            if name not in page:
+                yield f"claude-sandbox.7 does not have {what} {name}"
+
+
 def main():
     root, pages = pathlib.Path(sys.argv[1]), sys.argv[2:]
     if not pages:
@@ -58,7 +74,7 @@ def main():
     if not shutil.which("man"):
         skip("man is not installed")
 
-    problems = [*missing_commands(root), *missing_settings(root)]
+    problems = [*missing_commands(root), *missing_settings(root), *missing_journal(root)]
     for page in pages:
         problems += warnings(page)
     tree.report("man pages", problems)
