@@ -11,7 +11,7 @@ LINE = b"SPDX-License-Identifier: MIT"
 
 # By ending, by name, and whatever starts with #!.
 ENDINGS = {".c", ".h", ".py", ".sh", ".build", ".in", ".service", ".socket", ".slice", ".target", ".conf", ".yml",
-           ".catalog", ".scd", ".sh.in"}
+           ".catalog", ".scd", ".sh.in", ".spec"}
 NAMES = {"meson_options.txt", ".clang-format", ".clang-tidy", ".editorconfig"}
 
 

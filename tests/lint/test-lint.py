@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
+TABLE = "| what | test |\n| --- | --- |\n| a | %s |\n"
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
 
@@ -34,6 +35,9 @@ CASES = (
     ("includes", "src/launch/a.c", '#include "a.h"\n', "not named by its path"),
     ("includes", "src/launch/a.c", "#include A\n", "what a macro says"),
     ("includes", "src/other/a.c", "", "no known part"),
+    ("readme-tests", "README.md", TABLE % "`test_a.py` \"b\"", "0 files below tests/ are test_a.py"),
+    ("readme-tests", "README.md", TABLE % "b", "README.md:3: names no test"),
+    ("readme-tests", "README.md", TABLE.replace("test", "mode") % "b", "no table with a column of tests"),
     ("spdx", "src/basic/a.c", SPDX, None),
     ("spdx", "src/basic/a.c", "\n\n\n" + SPDX, "a.c: no line"),
     ("spdx", "tool", "#!/bin/sh\n# SPDX-License-Identifier: MIT\n", None),
