@@ -27,6 +27,7 @@
 
 #define GIT_DIRS_MAX 1000
 #define INCLUDE_DEPTH_MAX 10 /* as git has it */
+#define PROGRAMS_MAX 1000
 #define POINTER_MAX (PATH_MAX + 16)
 #define WORKTREES "worktrees"
 #define MODULES "modules"
@@ -231,6 +232,42 @@ int guard_named_path(Plan *p, const char *value, const char *base, const Trusted
         return guard_entry(p, &(GuardPlace) { .fd = fd, .path = place, .target = place }, name + 1, thing);
 }
 
+static int note_program(Plan *p, const char *path) {
+        if (streq(path, p->work_root) || strv_contains(p->named_programs, path))
+                return 0;
+        if (strv_length(p->named_programs) >= PROGRAMS_MAX)
+                return log_error(-E2BIG, "git's configuration names more than %d programs in the work tree. Look at it, and repair it.", PROGRAMS_MAX);
+
+        return strv_add(&p->named_programs, path) < 0 ? log_oom() : 0;
+}
+
+/* A command line of git's configuration: git runs it in the work tree, and what it names there is one more thing that the guest can
+ * write. An agent may have to, so it is reported. */
+static int note_programs(Plan *p, const char *command, char **work_trees) {
+        static const char separators[] = " \t\n\"'`$()<>=;|&!";
+
+        while (*(command += strspn(command, separators))) {
+                const size_t n = strcspn(command, separators);
+                _cleanup_free_ char *word = strndup(command, n);
+
+                if (!word)
+                        return log_oom();
+                command += n;
+                STRV_FOREACH(work_tree, strchr(word, '/') ? work_trees : NULL) {
+                        _cleanup_free_ char *path = NULL;
+                        int r;
+
+                        if (resolve(p, word, *work_tree, &path) < 0)
+                                return log_oom();
+                        r = path_is_within(path, p->work_root) && utf8_is_valid(path, strlen(path)) ? note_program(p, path) : 0;
+                        if (r < 0)
+                                return r;
+                }
+        }
+
+        return 0;
+}
+
 /* One `key LF value` of a configuration file that lies at `path`. */
 static int guard_value(Plan *p, char *entry, const char *path, char **work_trees, unsigned depth) {
         _cleanup_free_ char *dir = strndup(path, (size_t) (path_last(path) - path)), *included = NULL;
@@ -243,6 +280,8 @@ static int guard_value(Plan *p, char *entry, const char *path, char **work_trees
                 return 0;
         *value++ = '\0';
 
+        if (!str_has_suffix(entry, ".path") && !streq(entry, "core.hookspath") && !streq(entry, "core.attributesfile"))
+                return note_programs(p, value, work_trees);
         if (!str_has_suffix(entry, ".path")) {
                 STRV_FOREACH(work_tree, work_trees)
                         if (r >= 0)
@@ -260,9 +299,26 @@ static int guard_value(Plan *p, char *entry, const char *path, char **work_trees
         return strv_contains(p->trusted_paths, included) ? guard_config(p, included, work_trees, depth + 1) : 0;
 }
 
+/* Whether some key of what guard_config() asks git for can be in that text: to ask takes milliseconds. */
+static bool may_name_paths(const char *text) {
+        static const char *const words[] = { "path", "attributesfile", "fsmonitor", "command", "editor", "pager", "askpass", "proxy", "clean",
+                "smudge", "process", "textconv", "external", "driver", "program", "helper", "alias", "cmd", "uploadpack", "receivepack" };
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (strcasestr(text, words[i]))
+                        return true;
+
+        return false;
+}
+
 /* What the configuration file at `path` names by path; what is relative, in each of the work trees. */
 static int guard_config(Plan *p, const char *path, char **work_trees, unsigned depth) {
-        static const char pattern[] = "^(include\\.path|includeif\\..*\\.path|core\\.(hookspath|attributesfile))$";
+        static const char pattern[] = "^(include\\.path|includeif\\..*\\.path|core\\.(hookspath|attributesfile)|"
+                "core\\.(fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)|sequence\\.editor|pager\\..*|alias\\..*|"
+                "filter\\..*\\.(clean|smudge|process)|diff\\.external|diff\\..*\\.(textconv|command)|merge\\..*\\.driver|"
+                "interactive\\.difffilter|gpg\\.program|gpg\\..*\\.(program|defaultkeycommand)|credential\\.(.*\\.)?helper|"
+                "(difftool|mergetool|browser|man)\\..*\\.cmd|trailer\\..*\\.(command|cmd)|remote\\..*\\.(uploadpack|receivepack|proxy)|"
+                "uploadpack\\.packobjectshook|submodule\\..*\\.update)$";
         _cleanup_free_ char *text = NULL, *answer = NULL, *shown = NULL;
         _cleanup_close_ int fd = io_open_no_links(path);
         size_t n = 0;
@@ -273,7 +329,7 @@ static int guard_config(Plan *p, const char *path, char **work_trees, unsigned d
         r = io_read_all(fd, GIT_CONFIG_MAX, &text, &n);
         if (r >= 0 && strlen(text) != n)
                 r = -EBADMSG; /* a NUL, behind which git may read on */
-        if (r >= 0 && !strcasestr(text, "path") && !strcasestr(text, "attributesfile"))
+        if (r >= 0 && !may_name_paths(text))
                 return 0;
 
         if (r >= 0)

@@ -118,6 +118,7 @@ Plan *plan_free(Plan *p) {
         tree_scan_clear(&p->tree);
         guard_list_clear(&p->guards);
         strv_free(p->git_dirs);
+        strv_free(p->named_programs);
         strv_free(p->trusted_paths);
         host_programs_clear(&p->programs);
 

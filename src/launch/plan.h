@@ -92,6 +92,7 @@ typedef struct Plan {
         TreeScan tree;       /* host-trusted names in the work root */
         GuardList guards;
         char **git_dirs;     /* all git directories that the guest can write, absolute */
+        char **named_programs; /* likewise: in command lines that git's configuration has */
         char **trusted_paths; /* further places in the work root that the host obeys, absolute: git's configuration names them */
 
         PlanService *services;

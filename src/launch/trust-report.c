@@ -23,6 +23,7 @@ static int make_scope(const Plan *p, TrustScope *ret) {
         if (strdup_to(&ret->profile, p->request->profile->path) < 0 || strdup_to(&ret->work_root, p->work_root) < 0 ||
                         strdup_to(&ret->directory, p->directory) < 0 ||
                         strv_extend(&ret->git_dirs, p->git_dirs) < 0 || strv_extend(&ret->trusted_paths, p->trusted_paths) < 0 ||
+                        strv_extend(&ret->trusted_paths, p->named_programs) < 0 ||
                         strv_extend(&ret->report_paths, p->request->settings->report_paths) < 0)
                 return -ENOMEM;
 

@@ -11,7 +11,7 @@ typedef struct TrustScope {
         char *work_root;     /* absolute, no link in it */
         char *directory;     /* where the launch starts: the work root or below it */
         char **git_dirs;     /* the git directories that are known, absolute: below the work root, or mounted beside it */
-        char **trusted_paths;    /* what core.hooksPath names, likewise */
+        char **trusted_paths;    /* what git's configuration names, likewise */
         char **report_paths; /* ReportPaths=, as given: relative ones mean the work root */
 } TrustScope;
 

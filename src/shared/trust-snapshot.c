@@ -22,7 +22,7 @@ static_assert(ELEMENTSOF(type_letters) == _TRUST_ITEM_TYPE_MAX, "a letter for ea
 
 static const char *const extra_whys[] = {
         [TRUST_EXTRA_REPORT_PATH] = "named by ReportPaths=",
-        [TRUST_EXTRA_NAMED] = "git: its configuration names it (hooks, includes, attributes)",
+        [TRUST_EXTRA_NAMED] = "git: its configuration names it (hooks, includes, attributes, programs)",
         [TRUST_EXTRA_BARE] = "git, and prompts that ask it: programs of its config",
         [TRUST_EXTRA_CLOSED] = "cannot be read, so what is in it was not looked at",
         [TRUST_EXTRA_CONFIG] = "claude: its configuration",

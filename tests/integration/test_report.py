@@ -31,6 +31,7 @@ ln -s /etc/passwd deep/.envrc
 echo x >"deep/$(printf 'esc\033[2J\nnew')"
 mkdir "$(printf 'esc\033[2J')"; echo x >"$(printf 'esc\033[2J/.envrc')"
 echo x >ops.sh
+echo x >>tools/clean
 cd "$CLAUDE_CONFIG_DIR"
 mkdir -p skills/fresh agents
 echo changed >skills/old/SKILL.md
@@ -59,6 +60,9 @@ def stage(t):
     (work / "main.c").write_text("int main;\n")
     (work / ".envrc").write_text("export A=1\n")
     (work / ".pre-commit-config.yaml").write_text("repos: []\n")
+    (work / "tools").mkdir()
+    (work / "tools/clean").write_text("#!/bin/sh\nexec cat\n")
+    run("git", "-C", work, "config", "filter.tidy.clean", "./tools/clean %f")
     (work / ".claude").mkdir()
     (work / ".claude/settings.json").write_text("{}\n")
     (profile / "skills/old").mkdir(parents=True)
@@ -97,7 +101,7 @@ def _(t):
         "changed .envrc", "new a/.vscode/tasks.json", "new .husky/pre-commit", "new .devcontainer/devcontainer.json", "new .idea/run.xml",
         "changed .claude/settings.json", "new .claude/hooks/check", "new deep/er/.mcp.json", "new .gitattributes",
         "removed .pre-commit-config.yaml", "new deep/planted/.git", "new deep/bare", "new deep/.envrc", r"new esc\x1b[2J/.envrc",
-        "new ops.sh",
+        "new ops.sh", "changed tools/clean",
         "changed profile: skills/old/SKILL.md", "changed profile: skills/old/run", "new profile: skills/fresh/SKILL.md",
         "new profile: agents/helper.md", "new profile: CLAUDE.md",
         "new profile: .claude.json: MCP server evil", "new profile: .claude.json: /elsewhere: trusted",

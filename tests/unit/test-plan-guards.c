@@ -271,6 +271,48 @@ static void test_named(void **state) {
         assert_false(strv_contains(p->trusted_paths, "/etc/elsewhere"));
 }
 
+/* Programs of the work tree in git's command lines: told, but not kept from the agent, and never in the way of a guard. */
+static void test_programs(void **state) {
+        static const char *const named[] = { "tools/clean", "b/smudge", "wt/tools/clean", "d/conv", "fs/monitor", "al/ias", "x/merge", "c/both" };
+        _cleanup_plan_ Plan *p = NULL, *many = NULL;
+        _cleanup_free_ char *text = NULL;
+        char config[8192];
+        size_t n = 0;
+
+        repository("home/w/.git");
+        file("home/w/.git/worktrees/near/gitdir", "../../../wt/.git\n");
+        (void) snprintf(config, sizeof(config),
+                        "[filter \"f\"]\n\tclean = ./tools/clean --quiet\n\tsmudge = sh -c 'exec \\\"%s\\\"'\n\tprocess = /usr/bin/env\n"
+                        "[diff \"d\"]\n\ttextconv = d/conv\n[core]\n\tfsmonitor = fs/monitor\n\tpager = less\n\tsshCommand = ../elsewhere/ssh\n"
+                        "[alias]\n\tx = !al/ias; true\n[merge \"m\"]\n\tdriver = (x/merge %%A)\n"
+                        "[gpg]\n\tprogram = c/both\n[include]\n\tpath = ../c/both\n", in_scratch("home/w/b/smudge"));
+        scratch_puts("home/w/.git/config", config);
+        file("home/w/c/both", "");
+        file("home/w/tools/clean", "");
+        p = plan("home/w", "home/w");
+        assert_int_equal(plan_guards(p), 0);
+        text = guards_of(p, p->work_root);
+        assert_string_equal(text, "pin .git\nro .git/config\ncopy .git/hooks\npin .git/worktrees\npin .git/worktrees/near\n"
+                                  "ro .git/worktrees/near/gitdir\npin c\nro c/both\n");
+        for (size_t i = 0; i < ELEMENTSOF(named); i++) {
+                (void) snprintf(config, sizeof(config), "home/w/%s", named[i]);
+                if (!strv_contains(p->named_programs, in_scratch(config)))
+                        fail_msg("%s is not noted", named[i]);
+        }
+        STRV_FOREACH(path, p->named_programs)
+                assert_true(path_is_within(*path, p->work_root));
+
+        repository("home/w2/.git");
+        n = (size_t) snprintf(config, sizeof(config), "[alias]\n\tx = !");
+        for (unsigned i = 0; i <= 1000; i++)
+                n += (size_t) snprintf(config + n, sizeof(config) - n, " a/%u", i);
+        scratch_puts("home/w2/.git/config", config);
+        many = plan("home/w2", "home/w2");
+        messages_begin();
+        assert_int_equal(plan_guards(many), -E2BIG);
+        assert_one_message(messages_end(), "more than 1000 programs in the work tree");
+}
+
 static void test_include_loop(void **state) {
         repository("home/w/.git");
         scratch_puts("home/w/.git/config", "[include]\n\tpath = ../a\n");
@@ -423,7 +465,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_repository), TEST(test_no_repository), TEST(test_submodules), TEST(test_others),
                 TEST(test_worktrees), TEST(test_worktree_modules), TEST(test_hooks_of_work_trees), TEST(test_common), TEST(test_claude),
-                TEST(test_named), TEST(test_include_loop),
+                TEST(test_named), TEST(test_programs), TEST(test_include_loop),
                 TEST(test_refusals), TEST(test_profile), TEST(test_profile_broken_settings), TEST(test_profile_links),
         };
 
