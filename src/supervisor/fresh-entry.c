@@ -117,22 +117,53 @@ static bool is_unchanged(const struct stat *a, const struct stat *b) {
                         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* Exchanges the two names. `*ret_in` gets hold of what was `copy` and is `name` now: as long as that is so, no later file has its inode. `*ret_out`
+ * is of what was `name`. */
+static int exchange_names(int dir_fd, const char *name, const char *copy, int *ret_in, struct stat *ret_out) {
+        _cleanup_close_ int in = -EBADF;
+
+        in = openat(dir_fd, copy, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        if (in < 0 || renameat2(dir_fd, copy, dir_fd, name, RENAME_EXCHANGE) < 0 || fstatat(dir_fd, copy, ret_out, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+
+        *ret_in = TAKE_FD(in);
+        return 0;
+}
+
+/* `copy` is what came out in exchange for `first`, which is taken, and newer than that. It goes back, and so does whatever still newer one
+ * comes out for it, until nobody was faster. */
+static int put_back(int dir_fd, const char *name, const char *copy, int first) {
+        _cleanup_close_ int in = first;
+
+        for (;;) {
+                struct stat expected, out;
+                int r, newer;
+
+                if (fstat(in, &expected) < 0)
+                        return -errno;
+                r = exchange_names(dir_fd, name, copy, &newer, &out);
+                if (r < 0)
+                        return r;
+
+                fd_close(in);
+                in = newer;
+                if (out.st_dev == expected.st_dev && out.st_ino == expected.st_ino)
+                        return 0;
+        }
+}
+
 /* Puts `copy` in the place of `name`, which is then of the name `copy`. -EAGAIN: somebody was faster, and has what was saved last. */
 static int exchange(int dir_fd, const char *name, const char *copy, const struct stat *copied) {
-        struct stat ours, st;
+        _cleanup_close_ int ours = -EBADF;
+        struct stat out;
+        int r;
 
-        if (fstatat(dir_fd, copy, &ours, AT_SYMLINK_NOFOLLOW) < 0 || renameat2(dir_fd, copy, dir_fd, name, RENAME_EXCHANGE) < 0 ||
-                        fstatat(dir_fd, copy, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return -errno;
-        if (is_unchanged(copied, &st))
-                return 0;
+        r = exchange_names(dir_fd, name, copy, &ours, &out);
+        if (r < 0 || is_unchanged(copied, &out))
+                return r;
 
-        /* Once more, if another one was saved over ours meanwhile, and came out now. */
-        if (renameat2(dir_fd, copy, dir_fd, name, RENAME_EXCHANGE) < 0 || fstatat(dir_fd, copy, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return -errno;
-        if (st.st_ino != ours.st_ino && renameat2(dir_fd, copy, dir_fd, name, RENAME_EXCHANGE) < 0)
-                return -errno;
-        return -EAGAIN;
+        r = put_back(dir_fd, name, copy, TAKE_FD(ours));
+        return r < 0 ? r : -EAGAIN;
 }
 
 static int try_once(int dir_fd, const char *name, const char *copy, FreshContent *ret) {
