@@ -103,6 +103,9 @@ def _(t):
     wanted = {"MemoryMax": str(3 << 29), "CPUQuotaPerSecUSec": "1.500000s", "TasksMax": "123", "CPUWeight": "idle", "LoadState": "loaded"}
     assert show(SLICE, *wanted) == wanted, show(SLICE, *wanted)
     assert abs(int(show(SLICE, "MemoryHigh")["MemoryHigh"]) * 2 - os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) < 1 << 20
+    # Only a unit that is active stays loaded, and the manager knows since when.
+    systemctl("start", SLICE)
+    t.cleanup(systemctl, "stop", SLICE)
     conf = settings_file(t, "MemoryMax=2G\n")
     os.utime(conf, (time.time() + 2, time.time() + 2))
     assert show(SLICE, "NeedDaemonReload", "MemoryMax") == {"NeedDaemonReload": "yes", "MemoryMax": str(3 << 29)}
@@ -115,6 +118,7 @@ def _(t):
     assert show(SLICE, "MemoryMax", "TasksMax") == {"MemoryMax": str(3 << 30), "TasksMax": "infinity"}
     entries = generator_said(since, 1)
     assert [e["PRIORITY"] for e in entries] == ["4"] and "t-units.conf:3: TasksMax=none: expected" in entries[0]["MESSAGE"], entries
+    systemctl("stop", SLICE)
     conf.unlink()
     run(PROGRAM, "sandbox", PROFILE, "--off")
     assert show(SLICE, "LoadState")["LoadState"] == "not-found" or not show(SLICE, "FragmentPath")["FragmentPath"]
