@@ -199,13 +199,14 @@ static int prepare(Launch *l) {
         if (r < 0)
                 return log_oom();
 
-        r = plan_work_root(l->plan);
+        /* The bus answers while the work root is looked for. */
+        r = connect_manager(l->plan->request->dirs, &l->bus);
+        if (r >= 0)
+                r = plan_work_root(l->plan);
         if (r >= 0)
                 r = plan_git_ask(l->plan);
         if (r >= 0)
                 r = check_isolation(l->plan->request->settings);
-        if (r >= 0)
-                r = connect_manager(l->plan->request->dirs, &l->bus);
         if (r >= 0)
                 r = guest_run_block_signals();
         if (r >= 0)
