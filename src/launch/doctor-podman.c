@@ -13,6 +13,7 @@
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
+#include "basic/io.h"
 #include "basic/parse.h"
 #include "basic/str.h"
 #include "basic/strv.h"
@@ -102,9 +103,33 @@ static uint64_t count_ids(const Doctor *d, const char *map) {
         return n;
 }
 
+/* The first id that nobody has in /etc/subuid or /etc/subgid, "name:first:count" each line: two users with the same ids would own each
+ * other's containers' files. */
+static uint64_t first_free_id(void) {
+        static const char *const files[] = { "/etc/subuid", "/etc/subgid" };
+        uint64_t free_id = 100000;
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                _cleanup_free_ char *text = NULL;
+                char *save = NULL;
+
+                if (io_read_file_at(AT_FDCWD, files[i], MIB, &text, NULL) < 0)
+                        continue;
+                for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+                        unsigned long long first, count;
+
+                        if (sscanf(line, "%*[^:]:%llu:%llu", &first, &count) == 2 && first < UINT32_MAX && count < UINT32_MAX)
+                                free_id = MAX(free_id, first + count);
+                }
+        }
+
+        return free_id;
+}
+
 int check_user_ids(Doctor *d, CheckResult *ret) {
         const uint64_t uids = count_ids(d, "host.idMappings.uidmap"), gids = count_ids(d, "host.idMappings.gidmap");
         const struct passwd *pw = getpwuid(getuid());
+        const unsigned long long first = first_free_id(), last = first + IDS_MIN - 1;
         _cleanup_free_ char *remedy = NULL;
 
         if (!json_object_get_boolean(doctor_info(d, "host.security.rootless")))
@@ -112,8 +137,8 @@ int check_user_ids(Doctor *d, CheckResult *ret) {
         if (MIN(uids, gids) > IDS_MIN)
                 return check_ok(ret, "%llu user and %llu group ids", (unsigned long long) uids, (unsigned long long) gids);
 
-        if (asprintf_to(&remedy, "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s && podman system migrate",
-                            pw ? pw->pw_name : "USER") < 0)
+        if (asprintf_to(&remedy, "sudo usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s && podman system migrate",
+                            first, last, first, last, pw ? pw->pw_name : "USER") < 0)
                 return -ENOMEM;
         return check_failed(ret, remedy, "%llu user and %llu group ids, too few (/etc/subuid, /etc/subgid)", (unsigned long long) uids,
                         (unsigned long long) gids);

@@ -188,6 +188,23 @@ def test_what_podman_says():
         h.expect("image", "ok", "claude-profile-sandbox:latest")
 
 
+def test_ids_of_others():
+    """too few ids: those that the remedy takes are nobody's"""
+    if os.geteuid() != 0:
+        raise tap.Skip("needs root, for a mount name space")
+    with Scene() as h:
+        (h.path / "subuid").write_text("# odd\nmallory:100000:65536\ngarbage\neve:x:y\n")
+        (h.path / "subgid").write_text("mallory:231072:65536\nbig:99999999999999:1\n")
+        h.script(h.path / "doctor", f"""#!/bin/sh
+exec /usr/bin/unshare --mount /bin/sh -c '
+        for f in subuid subgid; do /bin/mount --bind {h.path}/$f /etc/$f || exit; done; exec "$0" "$@"
+' {PROGRAM} "$@"
+""")
+        h.program = str(h.path / "doctor")
+        h.podman(info=changed(idMappings={"uidmap": [], "gidmap": []}))
+        h.expect("user ids", "failed", "too few", "--add-subuids 296608-362143 --add-subgids 296608-362143 ")
+
+
 def test_selinux():
     """SELinux, a stand-in of its file system: permissive, enforcing without podman's labels, on a file system without any"""
     if os.geteuid() != 0:
