@@ -9,20 +9,20 @@
 #include "basic/fd.h"
 #include "basic/io.h"
 #include "basic/str.h"
-#include "shared/open-own.h"
+#include "launch/open-own.h"
 
 #define LINKS_MAX 40 /* as the kernel has it */
 
 typedef struct Walk {
-        int dir_fd;
+        int fd; /* where it stands */
         char rest[PATH_MAX]; /* what is still to be walked */
         unsigned n_links, n_not_roots;
 } Walk;
 
 static int go_to_root(Walk *w) {
-        fd_close(w->dir_fd);
-        w->dir_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return w->dir_fd < 0 ? -errno : 0;
+        fd_close(w->fd);
+        w->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return w->fd < 0 ? -errno : 0;
 }
 
 /* Puts where the link leads before what is still to be walked, behind the `n` bytes that were its name. */
@@ -44,40 +44,33 @@ static int follow(Walk *w, int link_fd, const struct stat *st, size_t n) {
         return *target == '/' ? go_to_root(w) : 0;
 }
 
-/* The next name of the path: 1 when that was the last one, and opened. */
-static int step(Walk *w, int *ret) {
+/* The next name of the path: 1 when that was the last one, and is where the walk now stands. */
+static int step(Walk *w) {
         const size_t slashes = strspn(w->rest, "/"), n = slashes + strcspn(w->rest + slashes, "/");
         _cleanup_close_ int fd = -EBADF;
         char name[NAME_MAX + 1];
         struct stat st;
 
         if (n == slashes)
-                return -ENOTREG;
+                return 1;
         if (n - slashes > NAME_MAX)
                 return -ENAMETOOLONG;
         *(char *) mempcpy(name, w->rest + slashes, n - slashes) = '\0';
 
-        fd = openat(w->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         if (S_ISLNK(st.st_mode))
                 return follow(w, fd, &st, n);
 
-        if (w->rest[n] == '\0') {
-                *ret = TAKE_FD(fd);
-                return S_ISREG(st.st_mode) ? 1 : -ENOTREG;
-        }
-
         memmove(w->rest, w->rest + n, strlen(w->rest + n) + 1);
-        fd_close(w->dir_fd);
-        w->dir_fd = TAKE_FD(fd);
+        fd_close(w->fd);
+        w->fd = TAKE_FD(fd);
         return 0;
 }
 
-int open_own_file(const char *path) {
-        char proc[STRLEN("/proc/self/fd/") + 12];
-        _cleanup_close_ int found = -EBADF;
-        Walk w = { .dir_fd = -EBADF };
+int open_own(const char *path) {
+        Walk w = { .fd = -EBADF };
         int r;
 
         if (strlen(path) >= sizeof(w.rest))
@@ -86,12 +79,29 @@ int open_own_file(const char *path) {
 
         r = go_to_root(&w);
         while (r == 0)
-                r = step(&w, &found);
-        fd_close(w.dir_fd);
-        if (r < 0)
+                r = step(&w);
+        if (r < 0) {
+                fd_close(w.fd);
                 return r;
+        }
+
+        return w.fd;
+}
+
+int open_own_file(const char *path) {
+        char proc[STRLEN("/proc/self/fd/") + 12];
+        _cleanup_close_ int found = open_own(path);
+        struct stat st;
+        int fd;
+
+        if (found < 0)
+                return found;
+        if (fstat(found, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -ENOTREG;
 
         (void) snprintf(proc, sizeof(proc), "/proc/self/fd/%d", found);
-        r = open(proc, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        return r < 0 ? -errno : r;
+        fd = open(proc, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        return fd < 0 ? -errno : fd;
 }

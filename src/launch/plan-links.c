@@ -3,49 +3,28 @@
 /* What the profile shares with ~/.claude: links to exactly ~/.claude/<name> lead to the same place in the guest, read-only. Any
  * other link in the profile may be a guest's work, and is not followed. */
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "basic/alloc.h"
 #include "basic/fd.h"
-#include "basic/io.h"
 #include "basic/log.h"
-#include "basic/path.h"
 #include "basic/str.h"
+#include "launch/open-own.h"
 #include "launch/plan.h"
 #include "launch/profile-links.h"
 
-/* ~/.claude/<name> may itself be a link of the user's, to dotfiles, say, and that is where it leads. A further link on the way there
- * is another matter: some guest may have made it, in what was its work root, and it could lead to anything. `*ret` is where the
- * user's link leads when no other is on the way; else NULL. 0 or -ENOMEM. */
-static int follow_one_link(const Plan *p, const char *name, char **ret) {
-        _cleanup_free_ char *dir = path_join(p->request->dirs->home, ".claude"), *usual = NULL, *path = NULL, *home = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        char link[PATH_MAX];
-        const char *rest;
-        ssize_t n;
+/* Where ~/.claude/<name> leads, which may itself be a link of the user's, see open_own(). 0 or negative errno. */
+static int find_source(const char *target, char **ret) {
+        char proc[STRLEN("/proc/self/fd/") + 12];
+        _cleanup_close_ int fd = open_own(target);
 
-        usual = dir ? plan_resolve(dir) : NULL;
-        home = plan_resolve(p->request->dirs->home);
-        path = usual ? path_join(usual, name) : NULL;
-        if (!path || !home)
-                return -ENOMEM;
+        if (fd < 0)
+                return fd;
 
-        n = readlink(path, link, sizeof(link) - 1);
-        if (n > 0) {
-                link[n] = '\0';
-                free(TAKE_PTR(path));
-                /* The home directory itself may be reached through a link, which is nobody's but the system's. */
-                rest = str_after_prefix(link, p->request->dirs->home);
-                path = link[0] != '/' ? path_join(usual, link) : rest && *rest == '/' ? path_join(home, rest + 1) : strdup(link);
-                if (!path)
-                        return -ENOMEM;
-        }
-
-        fd = io_open_no_links(path);
-        *ret = fd >= 0 ? realpath(path, NULL) : NULL;
-        return 0;
+        (void) snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+        *ret = realpath(proc, NULL);
+        return *ret ? 0 : -errno;
 }
 
 static int add_link(Plan *p, const char *name) {
@@ -69,15 +48,13 @@ static int add_link(Plan *p, const char *name) {
                 return 0;
         }
 
-        if (access(target, F_OK) < 0) {
-                log_warning("%s/%s is a link to %s, which does not exist.", profile->path, name, shown);
+        r = find_source(target, &real);
+        if (r == -ELOOP) {
+                plan_warn_of_links(target);
                 return 0;
         }
-        r = follow_one_link(p, name, &real);
-        if (r < 0)
-                return log_oom();
-        if (!real) {
-                log_warning("%s is reached by way of several links, of which a sandbox could have made one; it is left out.", shown);
+        if (r < 0) {
+                log_warning("%s/%s is a link to %s, which cannot be used: %s.", profile->path, name, shown, strerror(-r));
                 return 0;
         }
 

@@ -29,10 +29,11 @@
 #include "basic/parse.h"
 #include "basic/path.h"
 #include "basic/random.h"
+#include "basic/str.h"
 #include "basic/strv.h"
 #include "launch/guest-program.h"
+#include "launch/open-own.h"
 #include "launch/plan.h"
-#include "shared/open-own.h"
 
 char *plan_resolve(const char *path) {
         size_t n = strlen(path);
@@ -151,12 +152,18 @@ int plan_add_mount(Plan *p, MountKind kind, const char *source, const char *targ
         return 0;
 }
 
+void plan_warn_of_links(const char *path) {
+        _cleanup_free_ char *shown = str_escape(path);
+
+        log_warning("%s is reached by way of several links, of which a sandbox could have made one; it is left out.", shown ?: "?");
+}
+
 int plan_open_own_file(const char *path) {
         int fd;
 
         fd = open_own_file(path);
         if (fd == -ELOOP) {
-                log_warning("%s is reached by way of several links, of which a sandbox could have made one; it is left out.", path);
+                plan_warn_of_links(path);
                 return -ENOENT;
         }
 

@@ -119,6 +119,7 @@ char *plan_resolve(const char *path);
 /* Opens a file of the user's that the guest gets a copy of, see open_own_file(). -ENOENT: there is none, or a warning says why it is
  * left out; after other errors one was printed. */
 int plan_open_own_file(const char *path);
+void plan_warn_of_links(const char *path);
 
 /* Adding to a plan: 0 or -ENOMEM. plan_add_file() owns `data` from entry on. plan_add_copy() plans a file of the launch
  * directory and mounts it read-only at `target`. */

@@ -37,6 +37,17 @@ __attribute__((unused)) static void scratch_puts(const char *name, const char *t
         scratch_write(name, text, strlen(text));
 }
 
+/* A link of a user who is not root, also when a test is run by root. */
+__attribute__((unused)) static void scratch_link(const char *target, const char *name) {
+        char path[PATH_MAX + 256];
+
+        (void) snprintf(path, sizeof(path), "%s", in_scratch(name));
+        (void) unlink(path);
+        assert_int_equal(symlink(target, path), 0);
+        if (geteuid() == 0)
+                assert_int_equal(lchown(path, 1000, 1000), 0);
+}
+
 __attribute__((unused)) static void scratch_mkdir(const char *name) {
         assert_int_equal(mkdir(in_scratch(name), 0700), 0);
 }

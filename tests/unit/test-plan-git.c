@@ -177,14 +177,6 @@ static void test_signing(void **state) {
         }
 }
 
-/* Links of a user who is not root. */
-static void make_link(const char *name, const char *target) {
-        (void) unlink(in_scratch(name));
-        assert_int_equal(symlink(target, in_scratch(name)), 0);
-        if (geteuid() == 0)
-                assert_int_equal(lchown(in_scratch(name), 1000, 1000), 0);
-}
-
 static void test_no_config(void **state) {
         _cleanup_plan_ Plan *p = NULL, *linked = NULL, *planted = NULL;
 
@@ -198,14 +190,14 @@ static void test_no_config(void **state) {
 
         /* Kept with other dotfiles. */
         scratch_puts("home/dotfile", "[user]\n\tname = Linked\n");
-        make_link("home/.gitconfig", "dotfile");
+        scratch_link("dotfile", "home/.gitconfig");
         linked = plan_in("home/none", false);
         assert_string_equal(value_of(linked, "user.name"), "Linked");
         assert_non_null(find_file(linked, "gitconfig-copy"));
 
         /* A sandbox had those as its work root. */
         scratch_puts("home/private", "[user]\n\tname = Private\n");
-        make_link("home/dotfile", "private");
+        scratch_link("private", "home/dotfile");
         planted = plan_in_told("home/none", false, "/.gitconfig is reached by way of several links");
         assert_null(find_file(planted, "gitconfig-copy"));
         assert_int_equal(unlink(in_scratch("home/.gitconfig")), 0);

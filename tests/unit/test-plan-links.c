@@ -30,19 +30,11 @@ static Plan *plan(const char *said) {
         return p;
 }
 
-static void link_to(const char *target, const char *name) {
-        char path[PATH_MAX];
-
-        (void) snprintf(path, sizeof(path), "%s", in_scratch(name));
-        (void) unlink(path);
-        assert_int_equal(symlink(target, path), 0);
-}
-
 static void link_scratch(const char *target, const char *name) {
         char path[PATH_MAX];
 
         (void) snprintf(path, sizeof(path), "%s", in_scratch(target));
-        link_to(path, name);
+        scratch_link(path, name);
 }
 
 static void test_links(void **state) {
@@ -82,7 +74,7 @@ static void test_elsewhere(void **state) {
                 if (targets[i][0] == '\0')
                         link_scratch("home/.claude", PROFILE "/commands");
                 else
-                        link_to(targets[i], PROFILE "/commands");
+                        scratch_link(targets[i], PROFILE "/commands");
                 p = plan("it leads nowhere in the sandbox");
                 assert_int_equal(p->n_mounts, 0);
         }
@@ -90,7 +82,7 @@ static void test_elsewhere(void **state) {
 
 /* ~/.claude/commands is a link of the user's to a directory of dotfiles. */
 static void test_dotfiles(void **state) {
-        _cleanup_plan_ Plan *direct = NULL, *private = NULL, *swapped = NULL, *dangling = NULL, *relative = NULL, *other = NULL;
+        _cleanup_plan_ Plan *direct = NULL, *private = NULL, *swapped = NULL, *dangling = NULL, *relative = NULL, *other = NULL, *gone = NULL;
 
         make_path("home/.claude");
         make_path("home/dotfiles/claude/commands");
@@ -110,7 +102,7 @@ static void test_dotfiles(void **state) {
         assert_int_equal(private->n_mounts, 1);
 
         /* Relative, as stow makes them. */
-        link_to("../dotfiles/claude/commands", "home/.claude/commands");
+        scratch_link("../dotfiles/claude/commands", "home/.claude/commands");
         relative = plan(NULL);
         assert_int_equal(relative->n_mounts, 1);
         assert_string_equal(relative->mounts[0].source, in_scratch("home/dotfiles/claude/commands"));
@@ -128,9 +120,31 @@ static void test_dotfiles(void **state) {
         other = plan("reached by way of several links");
         assert_int_equal(other->n_mounts, 0);
 
-        link_to("/nonexistent", "home/dotfiles/claude/commands");
-        dangling = plan("which does not exist");
+        scratch_link("/nonexistent", "home/dotfiles/claude/commands");
+        dangling = plan("reached by way of several links");
         assert_int_equal(dangling->n_mounts, 0);
+
+        assert_int_equal(unlink(in_scratch("home/dotfiles/claude/commands")), 0);
+        gone = plan("No such file or directory");
+        assert_int_equal(gone->n_mounts, 0);
+}
+
+/* ~/.claude as a whole is one: what lies in the dotfiles is nobody's to make a link of. */
+static void test_dotfiles_as_a_whole(void **state) {
+        _cleanup_plan_ Plan *good = NULL, *planted = NULL;
+
+        make_path("home/dotfiles/claude/commands");
+        make_path("home/.ssh");
+        scratch_link("dotfiles/claude", "home/.claude");
+        link_scratch("home/.claude/commands", PROFILE "/commands");
+        good = plan(NULL);
+        assert_int_equal(good->n_mounts, 1);
+        assert_string_equal(good->mounts[0].source, in_scratch("home/dotfiles/claude/commands"));
+
+        assert_int_equal(rmdir(in_scratch("home/dotfiles/claude/commands")), 0);
+        scratch_link("../../.ssh", "home/dotfiles/claude/commands");
+        planted = plan("reached by way of several links");
+        assert_int_equal(planted->n_mounts, 0);
 }
 
 int main(void) {
@@ -138,6 +152,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_links, stage_setup, stage_teardown),
                 cmocka_unit_test_setup_teardown(test_elsewhere, stage_setup, stage_teardown),
                 cmocka_unit_test_setup_teardown(test_dotfiles, stage_setup, stage_teardown),
+                cmocka_unit_test_setup_teardown(test_dotfiles_as_a_whole, stage_setup, stage_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,12 +61,8 @@ static void test_files(void **state) {
         /* In a directory that a sandbox had: the user's link leads there, and what lies there is a guest's link. */
         assert_int_equal(rename(in_scratch("home/.ssh"), in_scratch("home/dotfiles")), 0);
         assert_int_equal(rename(in_scratch("home/dotfiles/known_hosts"), in_scratch("home/hosts")), 0);
-        assert_int_equal(symlink("dotfiles", in_scratch("home/.ssh")), 0);
-        assert_int_equal(symlink("id_ed25519", in_scratch("home/dotfiles/known_hosts")), 0);
-        if (geteuid() == 0) {
-                assert_int_equal(lchown(in_scratch("home/.ssh"), 1000, 1000), 0);
-                assert_int_equal(lchown(in_scratch("home/dotfiles/known_hosts"), 1000, 1000), 0);
-        }
+        scratch_link("dotfiles", "home/.ssh");
+        scratch_link("id_ed25519", "home/dotfiles/known_hosts");
         planted = plan("/known_hosts is reached by way of several links");
         assert_int_equal(planted->n_files, 0);
         assert_int_equal(unlink(in_scratch("home/dotfiles/known_hosts")), 0);
