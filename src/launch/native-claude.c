@@ -100,7 +100,7 @@ static int make_copy(int dir_fd, const NativeClaude *c, int source_fd, const str
         if (r < 0)
                 return r;
         r = lock_bounded(dir_fd, LOCK_EX);
-        if (r < 0)
+        if (r < 0 || copy_is_whole(dir_fd, c, source))
                 return r;
         fd = openat(dir_fd, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || flock(dir_fd, LOCK_UN) < 0)

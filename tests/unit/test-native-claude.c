@@ -21,6 +21,7 @@
 #include "launch-stage.h"
 
 #define VERSIONS "home/.local/share/claude/versions"
+#define CLAUDE_SIZE (32 * MIB) /* to copy takes long enough for others to begin, too */
 #define COPIES "home/.local/share/claude-profile/claude"
 
 static void write_program(const char *name, const char *text) {
@@ -206,21 +207,21 @@ static void launch_beside(const NativeClaude *c, int has, int all_have) {
 
         fd = native_claude_copy(c, &stage.dirs);
         good = fd >= 0 && write(has, "", 1) == 1 && read(all_have, &(char) { 0 }, 1) == 1 && fstat(fd, &held) >= 0 &&
-                stat(c->copy, &named) >= 0 && held.st_size == 3 * MIB && held.st_ino == named.st_ino;
+                stat(c->copy, &named) >= 0 && held.st_size == CLAUDE_SIZE && held.st_ino == named.st_ino;
         _exit(!good);
 }
 
 /* First launches that come at once: all get the same copy, which stays theirs, and nothing else is left. */
 static void test_concurrent(void **state) {
-        char *data = malloc(3 * MIB);
+        char *data = malloc(CLAUDE_SIZE);
         int has[2], all_have[2], status;
         pid_t pids[8];
         NativeClaude c;
         char byte;
 
         assert_non_null(data);
-        memset(data, 'x', 3 * MIB);
-        scratch_write(VERSIONS "/1.2.3", data, 3 * MIB);
+        memset(data, 'x', CLAUDE_SIZE);
+        scratch_write(VERSIONS "/1.2.3", data, CLAUDE_SIZE);
         free(data);
         assert_int_equal(chmod(in_scratch(VERSIONS "/1.2.3"), 0755), 0);
         c = find();

@@ -199,6 +199,10 @@ def test_settings():
         assert rows["SSHAgent"]["value"] is True and rows["ForwardEnv"]["value"] == ["A", "B"], rows
         assert rows["Sandbox"] == {"key": "Sandbox", "variable": "CLAUDE_PROFILE_SANDBOX", "value": None, "source": "default"}
 
+        odd = {"CLAUDE_PROFILE_SANDBOX_REPORT_PATHS": "a\tb,\x1b[31m"}
+        lines = h.good("settings", "work", env=odd).splitlines()
+        assert "ReportPaths\ta\\x09b,\\x1b[31m\tenvironment" in lines, lines
+
         h.bad("settings", "wrok", says=['no profile "wrok"', '"work"'])
         h.bad("settings", "../x", status=2)
         h.bad("settings", "work", "x", status=2)
