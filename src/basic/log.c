@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "basic/io.h"
 #include "basic/log.h"
@@ -66,6 +67,10 @@ int log_full(LogLevel level, int error, const char *format, ...) {
 
         n = MIN(n, (int) sizeof(line) - 2);
         line[n++] = '\n';
+
+        /* A journal that does not read must not hold up who keeps guards or connections. */
+        if (log_state.to_journal && (send(2, line, (size_t) n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
+                return error;
 
         /* One write, so that lines of several processes do not mix. */
         (void) io_write_all(2, line, (size_t) n);

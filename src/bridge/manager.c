@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
 #include "basic/alloc.h"
 #include "basic/clock.h"
@@ -11,6 +10,7 @@
 #include "basic/log.h"
 #include "bridge/accept.h"
 #include "bridge/client.h"
+#include "shared/notify.h"
 
 #define DEADLINE_ACCURACY_USEC (1 * USEC_PER_MSEC)
 
@@ -267,6 +267,6 @@ int manager_run(Manager *m) {
 
         report_ready(m->report);
         r = poll_set_run(m->ready);
-        (void) sd_notify(false, "STOPPING=1");
+        (void) notify_send("STOPPING=1");
         return r < 0 ? log_error(r, "The event loop failed") : 0;
 }

@@ -7,6 +7,7 @@
 #include "basic/clock.h"
 #include "bridge/report.h"
 #include "shared/journal.h"
+#include "shared/notify.h"
 
 #define STATUS_USEC (1 * USEC_PER_SEC)
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
@@ -32,15 +33,21 @@ struct Report {
         } kinds[SERVICES_MAX + 1][_OUTCOME_MAX]; /* by service, the last row for none */
 };
 
-static void send_status(Report *r, const char *before) {
-        (void) sd_notifyf(false, "%sSTATUS=Launch %s of %s: %zu open, %llu served, %llu refused.", before,
-                        r->manifest->id, r->manifest->profile, r->n_open, (unsigned long long) r->n_served,
-                        (unsigned long long) r->n_refused);
+static void send_status_later(Report *r) {
+        if (sd_event_source_set_time(r->status_timer, r->status_at + STATUS_USEC) >= 0)
+                (void) sd_event_source_set_enabled(r->status_timer, SD_EVENT_ONESHOT);
+}
+
+static void send_status(Report *r) {
         r->status_at = now_usec();
+        if (notify_sendf("STATUS=Launch %s of %s: %zu open, %llu served, %llu refused.", r->manifest->id,
+                            r->manifest->profile, r->n_open, (unsigned long long) r->n_served,
+                            (unsigned long long) r->n_refused) == -EAGAIN)
+                send_status_later(r);
 }
 
 static int on_status(sd_event_source *s, uint64_t usec, void *userdata) {
-        send_status(userdata, "");
+        send_status(userdata);
         return 0;
 }
 
@@ -52,9 +59,9 @@ static void status_changed(Report *r) {
                 return;
 
         if (now_usec() >= r->status_at + STATUS_USEC)
-                send_status(r, "");
-        else if (sd_event_source_set_time(r->status_timer, r->status_at + STATUS_USEC) >= 0)
-                (void) sd_event_source_set_enabled(r->status_timer, SD_EVENT_ONESHOT);
+                send_status(r);
+        else
+                send_status_later(r);
 }
 
 static size_t service_row(const Report *r, const ManifestService *service) {
@@ -293,5 +300,6 @@ Budget *report_budget(Report *r) {
 }
 
 void report_ready(Report *r) {
-        send_status(r, "READY=1\n");
+        (void) sd_notify(false, "READY=1");
+        send_status(r);
 }

@@ -14,6 +14,7 @@
 #include "basic/fd.h"
 #include "basic/log.h"
 #include "basic/str.h"
+#include "shared/notify.h"
 #include "supervisor/supervisor.h"
 
 #define STOP_USEC (3 * USEC_PER_SEC)          /* the unit's TimeoutStopSec= is 5 s */
@@ -37,7 +38,7 @@ void supervisor_stop(Supervisor *s) {
                 return;
 
         s->stopping = true;
-        (void) sd_notify(0, "STOPPING=1");
+        (void) notify_send("STOPPING=1");
         (void) sd_event_add_time_relative(s->event, &s->stop_timer, CLOCK_MONOTONIC, STOP_USEC, 0, on_stop_timer, s);
 
         /* Launchers that died before they said anything. */
@@ -100,9 +101,9 @@ void supervisor_update_status(Supervisor *s) {
         }
 
         if (launches == 0)
-                (void) sd_notify(0, "STATUS=No launch.");
+                (void) notify_send("STATUS=No launch.");
         else
-                (void) sd_notifyf(0, "STATUS=%zu launch%s%s", launches, launches == 1 ? "" : "es", text);
+                (void) notify_sendf("STATUS=%zu launch%s%s", launches, launches == 1 ? "" : "es", text);
 }
 
 /* The working directory is the runtime directory, so that a long profile's name fits into sun_path. */

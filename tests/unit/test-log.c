@@ -9,6 +9,8 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "basic/alloc.h"
@@ -83,6 +85,28 @@ static void test_journal(void **state) {
         set_up(NULL, NULL, "xterm");
 }
 
+/* Nothing is read from the other end: as much is said as there is room for. */
+static void test_journal_does_not_read(void **state) {
+        _cleanup_close_ int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), ours = -EBADF, others = -EBADF;
+        int fds[2], n = 0;
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        ours = fds[0];
+        others = fds[1];
+        set_up(NULL, "8:1", NULL);
+
+        (void) alarm(30);
+        (void) dup2(ours, STDERR_FILENO);
+        for (int i = 0; i < 100000; i++)
+                (void) log_error(0, "a line");
+        (void) dup2(saved, STDERR_FILENO);
+        (void) alarm(0);
+        set_up(NULL, NULL, "xterm");
+
+        assert_int_equal(ioctl(others, FIONREAD, &n), 0);
+        assert_true(n > 100 && n < 100000 * (int) STRLEN("<3>a line\n"));
+}
+
 static void say_errors(void) {
         assert_int_equal(log_error(-ENOENT, "Cannot open %s", "it"), -ENOENT);
         assert_int_equal(log_error(-EINVAL, "A whole sentence."), -EINVAL);
@@ -126,6 +150,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_journal),
+                cmocka_unit_test(test_journal_does_not_read),
                 cmocka_unit_test(test_errors),
                 cmocka_unit_test(test_long_line),
                 cmocka_unit_test(test_name_in_journal), /* last: it stays so */

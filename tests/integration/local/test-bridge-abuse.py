@@ -194,7 +194,7 @@ class Floods(AbuseTest):
 
     def test_journal_that_does_not_read(self):
         """Its queue is full: connections go on at once, and what could not be told comes in the summary."""
-        full = self.fill_queue()
+        full = self.fill_queue(h.JOURNAL, b"MESSAGE=full\n")
         for _ in range(100):
             self.expect_served()
         self.assertLess(self.expect_served(), SLACK)
@@ -204,17 +204,17 @@ class Floods(AbuseTest):
         summary = self.wait_summary()
         self.assertEqual([(e["BRIDGE_REASON"], e["BRIDGE_COUNT"]) for e in summary], [("served", "101")])
 
-    def fill_queue(self):
-        """Puts as much into the journal's queue as there is room, and says how many."""
+    def fill_queue(self, path, text):
+        """Puts as much into the queue of a socket as there is room, and says how many."""
         n = 0
         while True:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
                 s.setblocking(False)
-                s.connect(h.JOURNAL)
+                s.connect(path)
                 before = n
                 try:
                     while True:
-                        s.send(b"MESSAGE=full\n")
+                        s.send(text)
                         n += 1
                 except BlockingIOError:
                     if n == before:
@@ -237,6 +237,20 @@ class Floods(AbuseTest):
             self.expect_served()
         self.bridge.wait_status(lambda s: "0 open, 50 served, 0 refused" in s)
         self.assertLessEqual(len(self.bridge.notified), 5)
+
+    def test_manager_that_does_not_read(self):
+        """Stopped, or busy with a reload: connections go on at once, and it learns how things stand as soon as it reads again. Not
+        even the end waits for it."""
+        path = self.bridge.directory + "/notify"
+        start = time.monotonic()
+        self.fill_queue(path, b"STATUS=full")
+        served = 0
+        while time.monotonic() - start < 2.5:
+            self.assertLess(self.expect_served(), SLACK)
+            served += 1
+        self.bridge.wait_status(lambda s: "0 open, %d served" % served in s)
+        # tearDown() ends it, and waits.
+        self.fill_queue(path, b"STATUS=full")
 
 
 class Stuck(AbuseTest):
