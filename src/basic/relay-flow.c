@@ -85,6 +85,15 @@ static void flow_source_ended(Relay *r, RelaySide from, int error) {
                 flow_finish(r, from);
 }
 
+/* recv(2) and send(2) go straight to the socket; read(2) and write(2) ask what kind of file it is. */
+static ssize_t end_read(const RelayEnd *e, char *p, size_t n) {
+        return end_is_socket(e) ? recv(e->in, p, n, 0) : read(e->in, p, n);
+}
+
+static ssize_t end_write(const RelayEnd *e, const char *p, size_t n) {
+        return end_is_socket(e) ? send(e->out, p, n, MSG_NOSIGNAL) : write(e->out, p, n);
+}
+
 /* Writes what it can at once. Returns the number of bytes that went out; the flow breaks on an error. */
 static size_t flow_write(Relay *r, RelaySide from, const char *p, size_t n) {
         RelayFlow *f = &r->flows[from];
@@ -93,7 +102,7 @@ static size_t flow_write(Relay *r, RelaySide from, const char *p, size_t n) {
         while (done < n) {
                 ssize_t k;
 
-                k = write(r->ends[side_other(from)].out, p + done, n - done);
+                k = end_write(&r->ends[side_other(from)], p + done, n - done);
                 if (k < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -161,7 +170,7 @@ static int flow_copy(Relay *r, RelaySide from) {
         ssize_t k;
         int more;
 
-        k = read(r->ends[from].in, scratch, RELAY_SCRATCH_SIZE);
+        k = end_read(&r->ends[from], scratch, RELAY_SCRATCH_SIZE);
         more = flow_check_read(r, from, k);
         if (k <= 0)
                 return more;

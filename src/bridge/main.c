@@ -42,6 +42,7 @@
 #include "basic/log.h"
 #include "basic/path.h"
 #include "bridge/manager.h"
+#include "bridge/slice.h"
 #include "shared/manifest.h"
 
 #define CREDENTIAL "launch"
@@ -158,6 +159,7 @@ static int run(void) {
                 return r;
         }
 
+        (void) slice_ask_longer();
         r = manager_new(manifest, fds, &m);
         if (r < 0)
                 return r;

@@ -433,6 +433,13 @@ def _(t):
     assert_no_traces(PROFILE)
 
 
+def assert_longer_turns(pid):
+    """Its unit lets it ask for them. Linux before 6.12 gives all the same, and tells nothing."""
+    usual, own = (re.findall(r"runtime parameter: (\d+)", run("chrt", "-p", p).stdout) for p in (os.getpid(), pid))
+    note("turns of %s ns, the bridge's of %s" % (usual, own))
+    assert not usual or int(own[0]) > int(usual[0]), (usual, own)
+
+
 @test("a bridge in a guest's hands: from its place there is no bus, no manager, no abstract socket of the host's and no loopback")
 def _(t):
     tmux = Path("/tmp/tmux-%d" % os.getuid())
@@ -441,6 +448,7 @@ def _(t):
     b = Bridged(t)
     b.assert_serves()
     pid = unit_property(b.launch.bridge, "MainPID")
+    assert_longer_turns(pid)
     name = "\0t-refused-%d" % os.getpid()  # an X server has one beside that in /tmp/.X11-unix
     with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as terminals:
         s.bind(name)
