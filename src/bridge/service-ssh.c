@@ -34,6 +34,7 @@
 #include "bridge/service.h"
 
 #define READ_MAX (16 * KIB)  /* of one end at a time, so that nobody starves the others */
+#define MESSAGES_MAX 8       /* of a dialogue in one turn, for the same reason */
 #define FAILURES_MAX ((size_t) 64)
 #define DISCARD_ROUNDS_MAX 4 /* reads of a scratch buffer each */
 
@@ -265,7 +266,8 @@ static void session_judge_held(SshSession *s) {
 
 /* Reading */
 
-static void session_read(SshSession *s, Side from) {
+/* Returns whether there was anything. */
+static bool session_read(SshSession *s, Side from) {
         const End *e = &s->ends[from];
         uint8_t *scratch = session_unhold(s, from);
         ssize_t k;
@@ -284,6 +286,8 @@ static void session_read(SshSession *s, Side from) {
                 session_over(s, s->filter.turn == AGENT_TURN_GUEST ? OUTCOME_SERVED : OUTCOME_BROKEN_OFF);
         else if (errno != EAGAIN && errno != EINTR)
                 session_over(s, OUTCOME_BROKEN_OFF);
+
+        return k > 0;
 }
 
 /* Watching */
@@ -299,6 +303,17 @@ static bool session_may_read(const SshSession *s, Side from) {
                 return !s->ends[GUEST].waiting;
 
         return !s->guest_ended && !session_is_blocked(s) && !session_is_full(s);
+}
+
+/* Reads to and fro, as relay_dispatch() does: the other may have answered already. */
+static void session_converse(SshSession *s, Side from) {
+        for (int i = 0; i < MESSAGES_MAX && !s->over && session_may_read(s, from); i++) {
+                if (!session_read(s, from))
+                        break;
+                if (from == AGENT)
+                        session_judge_held(s);
+                from = from == GUEST ? AGENT : GUEST;
+        }
 }
 
 static void session_watch(SshSession *s, Side side) {
@@ -361,7 +376,7 @@ static bool on_ready(void *userdata, int fd, uint32_t revents) {
         /* Reading comes first: what an agent said before it went counts. */
         if (s->ends[side].events & EPOLLIN) {
                 if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
-                        session_read(s, side);
+                        session_converse(s, side);
         } else if (side == GUEST && (revents & (EPOLLHUP | EPOLLERR)))
                 session_over(s, OUTCOME_BROKEN_OFF);
 
