@@ -7,7 +7,7 @@
 #include "basic/relay.h"
 
 #define RELAY_SCRATCH_SIZE (16 * KIB)
-#define RELAY_ROUNDS_MAX 4 /* reads of one flow in one dispatch, so that nobody starves the others */
+#define RELAY_ROUNDS_MAX 8 /* reads of one flow in one dispatch, so that nobody starves the others */
 #define RELAY_ANSWERS_MAX 8 /* messages of a dialogue in one dispatch, for the same reason */
 
 struct RelayShared {

@@ -3,7 +3,8 @@
 """The bridge beside systemd-socket-proxyd and socat, in one run. Usage: bench-bridge.py BRIDGE LOAD GUEST [ROUNDS [SCALE]]
 
 Wants root, socat, and a machine that does nothing else. Each measurement goes round all of them before the next round, so that
-whatever else the machine does meets all three; what counts is the median over the rounds, and of it the ratio. The others do
+whatever else the machine does meets all three; what counts is the median over the rounds, and the median of their ratios in each
+round. Round trips go round several times in each, since a machine that is not one's own changes its pace within seconds. The others do
 without a handshake and without checking anybody. SCALE, 1 by default, makes each measurement shorter: 0.05 shows in a minute
 that everything works, and its numbers mean nothing. docs/benchmarks.md says how each figure is taken.
 """
@@ -25,6 +26,7 @@ from guest_sandbox import GPG_SOCKET, Sandbox, until  # noqa: E402
 LOAD = None
 HELD = 1000
 FLOOD = 2000
+TURNS = 4  # of round trips, in each round
 ENTRIES = 1000  # so many entries in the journal are too many
 ONE_CORE = {0}
 CORES = os.sched_getaffinity(0)
@@ -63,6 +65,11 @@ class Results:
     def median(self, name, who):
         return statistics.median(self.values[name][who]) if who in self.values.get(name, {}) else None
 
+    def ratio(self, name, who, other):
+        """The median of the ratios of figures that were taken one after the other."""
+        of = self.values[name]
+        return statistics.median(a / b for a, b in zip(of[who], of[other])) if other in of else None
+
 
 class Bench:
     def __init__(self, rounds, scale):
@@ -81,12 +88,12 @@ class Bench:
     def round_trips(self, who, where, groups):
         with cores(ONE_CORE, groups):
             for size in (1, 400):
-                median, _ = load("rtt", *where, size, self.times(20000))
+                median, _ = load("rtt", *where, size, self.times(20000 // TURNS))
                 self.results.add("round trip of %d bytes, one core, µs" % size, who, median / 1000)
             agent = (where[0], where[1].replace(" gpg", " ssh-0"))
-            median, _ = load("agent", *agent, 400, self.times(20000))
+            median, _ = load("agent", *agent, 400, self.times(20000 // TURNS))
             self.results.add("round trip of an agent's 400 bytes, one core, µs", who, median / 1000)
-            median, _ = load("connect", *where, 400, self.times(4000))
+            median, _ = load("connect", *where, 400, self.times(4000 // TURNS))
             self.results.add("connection to first reply, one core, µs", who, median / 1000)
 
     def rates(self, who, where):
@@ -108,10 +115,10 @@ class Bench:
     def measure(self, peers, bare, backend):
         for n in range(self.rounds):
             print("round %d of %d, load %.2f" % (n + 1, self.rounds, os.getloadavg()[0]), flush=True)
+            for _ in range(TURNS):
+                for peer in (*peers, bare):
+                    self.round_trips(peer.name, peer.where, [peer.group, backend])
             for peer in peers:
-                self.round_trips(peer.name, peer.where, [peer.group, backend])
-                if peer.name == "bridge":
-                    self.round_trips(bare.name, bare.where, [bare.group, backend])
                 self.rates(peer.name, peer.where)
                 self.bulk(peer.name, peer.where, peer.group)
 
@@ -219,8 +226,7 @@ def table(results):
     print("| --- | --: | --: | --: | --: | --: | --: | --- | --- |")
     for name, (peer, target) in TARGETS.items():
         values = [results.median(name, who) for who in ("bridge", "proxyd", "socat", "bare", "direct")]
-        other = results.median(name, peer) if peer else None
-        ratio = values[0] / other if other else None
+        ratio = results.ratio(name, "bridge", peer) if peer else None
         wanted, met = target(ratio if peer else values[0]) if target else ("", None)
         print(row % (name, *map(show, values), "%.2f" % ratio if ratio is not None else "", wanted,
                      {None: "", True: "yes", False: "NO"}[met]))
