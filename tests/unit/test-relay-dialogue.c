@@ -27,6 +27,30 @@ static void message_pair(int *ret_ours, int *ret_relays) {
         *ret_relays = fds[1];
 }
 
+/* A relay between two such pairs; `a` and `b` are the far ends. */
+typedef struct Stage {
+        Relay relay;
+        RelayShared *shared;
+        int a, relay_a;
+        int b, relay_b;
+} Stage;
+
+static void stage_begin(Stage *s) {
+        *s = (Stage) { .shared = relay_shared_new() };
+        assert_non_null(s->shared);
+        message_pair(&s->a, &s->relay_a);
+        message_pair(&s->b, &s->relay_b);
+        relay_init(&s->relay, s->shared, watch_nothing, RELAY_SOCKET(s->relay_a), RELAY_SOCKET(s->relay_b));
+        assert_int_equal(relay_start(&s->relay), 0);
+}
+
+static void stage_end(Stage *s) {
+        relay_done(&s->relay);
+        s->shared = relay_shared_free(s->shared);
+        (void) fd_close(s->a);
+        (void) fd_close(s->b);
+}
+
 static void say(int fd, int times) {
         while (times-- > 0)
                 assert_int_equal(send(fd, "!", 1, 0), 1);
@@ -44,66 +68,49 @@ static int heard(int fd) {
 /* What one side has said already when the other's message is passed on is passed on in the same turn; two that
  * never stop do not keep the relay from others. */
 static void test_dialogue(void **state) {
-        int a, relay_a, b, relay_b, n;
-        RelayShared *shared = relay_shared_new();
-        Relay r;
+        Stage s;
+        int n;
 
-        message_pair(&a, &relay_a);
-        message_pair(&b, &relay_b);
-        assert_non_null(shared);
-        relay_init(&r, shared, watch_nothing, RELAY_SOCKET(relay_a), RELAY_SOCKET(relay_b));
-        assert_int_equal(relay_start(&r), 0);
+        stage_begin(&s);
 
-        say(a, 1);
-        say(b, 1);
-        assert_int_equal(relay_dispatch(&r, relay_a, EPOLLIN), 0);
-        assert_int_equal(heard(a), 1);
-        assert_int_equal(heard(b), 1);
+        say(s.a, 1);
+        say(s.b, 1);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);
+        assert_int_equal(heard(s.a), 1);
+        assert_int_equal(heard(s.b), 1);
 
         /* Nobody has answered: that is found out, and no harm. */
-        say(a, 1);
-        assert_int_equal(relay_dispatch(&r, relay_a, EPOLLIN), 0);
-        assert_int_equal(heard(b), 1);
-        assert_int_equal(heard(a), 0);
+        say(s.a, 1);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);
+        assert_int_equal(heard(s.b), 1);
+        assert_int_equal(heard(s.a), 0);
 
-        say(a, 50);
-        say(b, 50);
-        assert_int_equal(relay_dispatch(&r, relay_a, EPOLLIN), 0);
-        n = heard(a) + heard(b);
+        say(s.a, 50);
+        say(s.b, 50);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);
+        n = heard(s.a) + heard(s.b);
         assert_true(n >= 4 && n <= 10);
 
-        relay_done(&r);
-        shared = relay_shared_free(shared);
-        (void) fd_close(a);
-        (void) fd_close(b);
+        stage_end(&s);
 }
 
 /* The other's end is found the same way, and passed on. */
 static void test_end(void **state) {
-        int a, relay_a, b, relay_b;
-        RelayShared *shared = relay_shared_new();
-        Relay r;
+        Stage s;
 
-        message_pair(&a, &relay_a);
-        message_pair(&b, &relay_b);
-        assert_non_null(shared);
-        relay_init(&r, shared, watch_nothing, RELAY_SOCKET(relay_a), RELAY_SOCKET(relay_b));
-        assert_int_equal(relay_start(&r), 0);
+        stage_begin(&s);
 
-        say(a, 1);
-        say(b, 1);
-        assert_int_equal(shutdown(b, SHUT_WR), 0);
-        assert_int_equal(relay_dispatch(&r, relay_a, EPOLLIN), 0);
-        assert_int_equal(heard(a), 1);
-        assert_int_equal(relay_dispatch(&r, relay_b, EPOLLIN | EPOLLRDHUP), 0);
-        assert_int_equal(r.flows[RELAY_B].state, RELAY_STATE_DONE);
-        assert_int_equal(r.flows[RELAY_A].state, RELAY_STATE_OPEN);
-        assert_int_equal(heard(b), 1);
+        say(s.a, 1);
+        say(s.b, 1);
+        assert_int_equal(shutdown(s.b, SHUT_WR), 0);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);
+        assert_int_equal(heard(s.a), 1);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_b, EPOLLIN | EPOLLRDHUP), 0);
+        assert_int_equal(s.relay.flows[RELAY_B].state, RELAY_STATE_DONE);
+        assert_int_equal(s.relay.flows[RELAY_A].state, RELAY_STATE_OPEN);
+        assert_int_equal(heard(s.b), 1);
 
-        relay_done(&r);
-        shared = relay_shared_free(shared);
-        (void) fd_close(a);
-        (void) fd_close(b);
+        stage_end(&s);
 }
 
 int main(void) {
