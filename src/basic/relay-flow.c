@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -248,9 +247,9 @@ static void flow_gather(Relay *r, RelaySide from) {
  * goes out. */
 static void flow_flush(Relay *r, RelaySide from) {
         RelayFlow *f = &r->flows[from];
-        int n;
+        char c;
 
-        if (!f->gathering || flow_is_loaded(f) || (ioctl(r->ends[from].in, FIONREAD, &n) >= 0 && n > 0))
+        if (!f->gathering || flow_is_loaded(f) || recv(r->ends[from].in, &c, 1, MSG_PEEK) > 0)
                 return;
 
         (void) set_no_delay(r->ends[side_other(from)].out, 1);

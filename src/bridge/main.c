@@ -42,6 +42,7 @@
 #include "basic/log.h"
 #include "basic/path.h"
 #include "bridge/manager.h"
+#include "bridge/seal.h"
 #include "bridge/slice.h"
 #include "shared/manifest.h"
 
@@ -160,6 +161,9 @@ static int run(void) {
         }
 
         (void) slice_ask_longer();
+        r = seal();
+        if (r < 0)
+                return log_error(r, "Cannot give up rights over other processes");
         r = manager_new(manifest, fds, &m);
         if (r < 0)
                 return r;

@@ -16,10 +16,7 @@ typedef struct SchedAttr {
         uint64_t period;
 } SchedAttr;
 
-/* Asks the scheduler for longer turns on the processor, for the calling thread, and gives up for good, for the
- * whole process, the right to ask for anything again: with this system call one can hold up other processes of
- * the user. (Only where a filter of system calls is in force already, as in the bridge's unit.) For a process of
- * one thread.
+/* Asks the scheduler for longer turns on the processor, for the calling thread.
  *
  * This is about who runs next, not about how much: our share stays what it was. Whoever gets a message from us
  * is woken by it, and on the same processor takes it from us at once where turns are equally long; we then go to
@@ -27,6 +24,5 @@ typedef struct SchedAttr {
  * sleep at all. And in the middle of a round trip we need not give way to a process that computes all the time.
  * docs/benchmarks.md has the figures.
  *
- * Whoever chose another policy for us knows better. Returns 0 or negative errno: then things are as they were, or
- * the right is not given up. */
+ * Whoever chose another policy for us knows better. Returns 0 or negative errno: then things are as they were. */
 int slice_ask_longer(void);

@@ -3,6 +3,7 @@
 """The whole bridge program between a guest and an ssh-agent that the test plays. Usage: test-bridge-ssh.py PROGRAM [TEST…]"""
 
 import base64
+import contextlib
 import hashlib
 import os
 import select
@@ -58,6 +59,17 @@ def fingerprint(key):
 def read_frame(s):
     length = read_exactly(s, 4)
     return length + read_exactly(s, struct.unpack(">I", length)[0])
+
+
+def unread(s):
+    """How much of what was sent there the other side has not read."""
+    mine, other = ("0100007F:%04X" % port for port in (s.getsockname()[1], s.getpeername()[1]))
+    with open("/proc/net/tcp") as f:
+        for line in f:
+            fields = line.split()
+            if fields[1:3] == [other, mine]:
+                return int(fields[4].split(":")[1], 16)
+    return 0
 
 
 class SshTest(BridgeTest):
@@ -492,6 +504,46 @@ class Amounts(SshTest):
         self.nothing_at(pairs[0][0], timeout=1)
         self.assertEqual(self.bridge.cpu(), cpu)
         for s in (s for pair in pairs for s in pair):
+            s.close()
+
+    def stand_still(self, size):
+        """A dialogue that stands still in both directions: the agent has answered more than the guest reads, and does not take the
+        end of a request of that size."""
+        c = socket.socket()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.connect(self.bridge.address)
+        c.sendall(self.line())
+        a = self.agent.accept()
+        for s in (c, a):
+            s.setblocking(False)
+        request = frame(27, string(b"query") + b"x" * size)
+        deadline = time.monotonic() + h.WAIT
+        while request or unread(c):
+            self.assertLess(time.monotonic(), deadline)
+            with contextlib.suppress(BlockingIOError):
+                request = request[c.send(request):]
+            select.select([], [], [], 0.005)
+            if request or unread(c):
+                with contextlib.suppress(BlockingIOError):
+                    a.recv(2000)
+        while select.select([], [a], [], 0.1)[1]:
+            with contextlib.suppress(BlockingIOError):
+                a.send(frame(6, b"y" * 250000)[:4096])
+        return c, a
+
+    def test_agent_that_goes_while_nothing_moves(self):
+        """Nobody waits for room at it, then: that would be told again and again. The end of the request may or may not wait there, by its
+        size, so there are many sizes."""
+        many = [self.start() for _ in range(70)]  # those behind get small buffers
+        for size in range(121000, 136000, 3000):
+            c, a = self.stand_still(size)
+            a.shutdown(socket.SHUT_RDWR)
+            cpu = self.bridge.cpu()
+            select.select([], [], [], 0.15)
+            self.assertLess(self.bridge.cpu() - cpu, 0.05, size)
+            c.close()
+            a.close()
+        for s in (s for pair in many for s in pair):
             s.close()
 
     def test_many_refused(self):
