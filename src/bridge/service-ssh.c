@@ -155,15 +155,6 @@ static void session_flush(SshSession *s, Side to) {
                 session_keep(s, &e->waiting, &e->n_waiting, e->waiting + k, e->n_waiting - k);
 }
 
-/* The agent takes nothing any more, which epoll says again and again to who waits for room; what it has said
- * still counts. */
-static void session_unload_agent(SshSession *s) {
-        End *e = &s->ends[AGENT];
-
-        free(TAKE_PTR(e->waiting));
-        e->n_waiting = 0;
-}
-
 /* Judging */
 
 /* The agent is asked what it has. */
@@ -388,8 +379,9 @@ static bool on_ready(void *userdata, int fd, uint32_t revents) {
                         session_converse(s, side);
         } else if (side == GUEST && (revents & (EPOLLHUP | EPOLLERR)))
                 session_over(s, OUTCOME_BROKEN_OFF);
+        /* It takes nothing any more, which epoll says again and again to who waits for room. */
         if (side == AGENT && (revents & (EPOLLHUP | EPOLLERR)))
-                session_unload_agent(s);
+                session_keep(s, &s->ends[AGENT].waiting, &s->ends[AGENT].n_waiting, NULL, 0);
 
         if (!s->over && (revents & EPOLLOUT))
                 session_flush(s, side);
