@@ -5,8 +5,14 @@
 
 #include "basic/macro.h"
 
-#define BUDGET_BURST 200
+#define BUDGET_BURST 200 /* entries */
 #define BUDGET_PER_SECOND 20
+
+/* Who may take how much: ends of a kind that has not been told for as long as a summary takes, all of it;
+ * signatures, which wait for room instead of going untold, all but the first; what there are floods of, what is
+ * left. So neither a flood nor signatures hide that something else has begun. */
+#define BUDGET_KINDS_RESERVE 10      /* entries */
+#define BUDGET_SIGNATURES_RESERVE 50 /* entries */
 
 typedef struct Budget {
         uint64_t credit; /* in units of 1/USEC_PER_SEC */

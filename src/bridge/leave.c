@@ -38,7 +38,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
 
         /* The first has waited for longest. */
         while (l->first) {
-                bool granted = budget_take(l->budget, now, 0);
+                bool granted = budget_take(l->budget, now, BUDGET_KINDS_RESERVE);
                 LeaveWaiter *w = l->first;
 
                 if (!granted && now < w->since + WAIT_USEC)
@@ -55,7 +55,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
 bool leave_take(Leave *l, LeaveWaiter *w) {
         uint64_t now = now_usec();
 
-        if (!l->first && budget_take(l->budget, now, 0))
+        if (!l->first && budget_take(l->budget, now, BUDGET_KINDS_RESERVE))
                 return true;
 
         w->waits = true;

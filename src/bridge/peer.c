@@ -28,6 +28,7 @@
 #include <linux/netlink.h>
 
 #include "basic/alloc.h"
+#include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/log.h"
 #include "bridge/cgroup-tree.h"
@@ -37,6 +38,7 @@
 #define KNOWN_MAX 64         /* control groups whose verdict is remembered */
 #define NAMES_MAX 16         /* control groups whose path is remembered */
 #define WALK_MAX 1024        /* directories, for each search */
+#define WALK_PAUSE 20        /* times what the last one took */
 #define STALE_ANSWERS_MAX 64 /* to questions of a bridge before this one that died in between */
 #define ANSWER_SIZE 2048
 
@@ -59,6 +61,7 @@ struct PeerCheck {
                 char *name;
         } names[NAMES_MAX];
         size_t next_name;
+        uint64_t next_walk; /* not before */
 };
 
 static const char *const peer_verdict_table[] = {
@@ -205,6 +208,22 @@ PeerVerdict peer_check(PeerCheck *c, struct sockaddr_in theirs, Peer *ret) {
         return PEER_OURS_BY_UID;
 }
 
+/* The tree is large, and whoever finds the port may come from ever other places of it: looking takes a
+ * twentieth of the time at most. Returns 1 when found, -EAGAIN when it did not look. */
+static int find_name(PeerCheck *c, uint64_t id, char **ret) {
+        uint64_t start = now_usec();
+        int r;
+
+        if (start < c->next_walk)
+                return -EAGAIN;
+
+        r = cgroup_tree_find(c->mount, c->scope, id, WALK_MAX, ret);
+        if (r <= 0)
+                r = cgroup_tree_find(c->mount, "/", id, WALK_MAX, ret);
+        c->next_walk = start + WALK_PAUSE * (now_usec() - start);
+        return r;
+}
+
 const char *peer_cgroup_name(PeerCheck *c, const Peer *p) {
         char *name = NULL;
         int r;
@@ -216,14 +235,12 @@ const char *peer_cgroup_name(PeerCheck *c, const Peer *p) {
                 if (c->names[i].name && c->names[i].id == p->cgroup_id)
                         return c->names[i].name;
 
-        r = cgroup_tree_find(c->mount, c->scope, p->cgroup_id, WALK_MAX, &name);
-        if (r <= 0)
-                r = cgroup_tree_find(c->mount, "/", p->cgroup_id, WALK_MAX, &name);
+        r = find_name(c, p->cgroup_id, &name);
         if (r <= 0 && asprintf_to(&name, "%llu", (unsigned long long) p->cgroup_id) < 0)
                 return NULL;
 
         free(c->names[c->next_name].name);
-        c->names[c->next_name].id = p->cgroup_id;
+        c->names[c->next_name].id = r == -EAGAIN ? 0 : p->cgroup_id;
         c->names[c->next_name].name = name;
         c->next_name = (c->next_name + 1) % NAMES_MAX;
         return name;

@@ -11,8 +11,6 @@
 
 #define STATUS_USEC (1 * USEC_PER_SEC)
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
-#define KINDS_RESERVE 10 /* entries, for ends of a kind that has not been told for as long as a summary takes */
-#define SIGNATURES_RESERVE 50 /* entries, for signatures, so that no flood of anything else hides one */
 #define SERVICES_MAX WIRE_SERVICES_MAX
 
 struct Report {
@@ -243,7 +241,7 @@ static bool tell(Report *r, const ConnectionEnd *end) {
         uint64_t *told_at = &r->kinds[service_row(r, end->service)][end->outcome].told_at, now = now_usec();
         bool first = *told_at == 0 || now >= *told_at + SUMMARY_USEC;
 
-        if (!budget_take(&r->budget, now, SIGNATURES_RESERVE + (first ? 0 : KINDS_RESERVE)) || send_entry(r, end) < 0)
+        if (!budget_take(&r->budget, now, first ? 0 : BUDGET_KINDS_RESERVE + BUDGET_SIGNATURES_RESERVE) || send_entry(r, end) < 0)
                 return false;
 
         *told_at = now;

@@ -34,8 +34,9 @@
 #include "bridge/service.h"
 
 #define READ_MAX (16 * KIB)  /* of one end at a time, so that nobody starves the others */
+#define HELD_FREE (1 * KIB)  /* that a connection may hold, however many there are */
 #define MESSAGES_MAX 8       /* of a dialogue in one turn, for the same reason */
-#define FAILURES_MAX ((size_t) 64)
+#define FAILURES_MAX ((size_t) 1024) /* sent at once */
 #define DISCARD_ROUNDS_MAX 4 /* reads of a scratch buffer each */
 
 typedef enum Side {
@@ -365,7 +366,7 @@ static bool session_settle(Client *c) {
                 return true;
         }
 
-        return manager_note_stalled(c->manager, c, session_is_blocked(s) || session_is_full(s)) || stirred;
+        return manager_note_stalled(c->manager, c, session_is_blocked(s) || s->ends[GUEST].n_held > HELD_FREE) || stirred;
 }
 
 static bool on_ready(void *userdata, int fd, uint32_t revents) {

@@ -382,6 +382,14 @@ class Signatures(SshTest):
         self.get_signature(c, a, b"key two", login(b"key two", b"root"))
         self.assertEqual(self.entry()["SIGNATURE_USER"], "root")
 
+    def test_signatures_hide_no_other_kind(self):
+        """They take all the room that there is for them, and somebody tries a wrong token meanwhile: that is told by itself."""
+        c, a = self.start()
+        self.get_signatures(h.BURST, c, a)
+        self.expect_refused_quietly(self.bridge.connect(b"GET / HTTP/1.1\r\n\r\n"))
+        e = self.journal.wait(lambda e: e.get("BRIDGE_REASON") == "bad-token")[0]
+        self.assertNotIn("BRIDGE_COUNT", e)
+
 
 class Selected(SshTest):
     options = {"ssh_keys": ["*work", fingerprint(b"key four")]}
