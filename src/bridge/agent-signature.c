@@ -18,13 +18,13 @@ const char *signature_purpose_to_string(SignaturePurpose p) {
         return p < _SIGNATURE_PURPOSE_MAX ? purpose_table[p] : "?";
 }
 
-/* The key that is named once more, `with`, is not compared: a server may take it in another spelling, and to the journal the
+/* What follows the session's identifier. The key that is named once more, `with`, is not compared: a server may take it in another spelling, and to the journal the
  * shape says what the signature is good for. */
-static bool parse_user(SshBytes d, SshBytes *ret_user) {
-        SshBytes session, service, method, algorithm, with, host;
+static bool parse_login(SshBytes d, SshBytes *ret_user) {
+        SshBytes service, method, algorithm, with, host;
         uint8_t type, has_signature;
 
-        if (!ssh_take_string(&d, &session) || !ssh_take_byte(&d, &type) || type != SSH_MSG_USERAUTH_REQUEST ||
+        if (!ssh_take_byte(&d, &type) || type != SSH_MSG_USERAUTH_REQUEST ||
                         !ssh_take_string(&d, ret_user) || !ssh_take_string(&d, &service) ||
                         !ssh_take_string(&d, &method) || !ssh_take_byte(&d, &has_signature) ||
                         has_signature == 0 || /* servers take any other value */ !ssh_take_string(&d, &algorithm) ||
@@ -34,6 +34,24 @@ static bool parse_user(SshBytes d, SshBytes *ret_user) {
         if (ssh_bytes_are(method, "publickey-hostbound-v00@openssh.com"))
                 return ssh_take_string(&d, &host) && d.n == 0;
         return ssh_bytes_are(method, "publickey") && d.n == 0;
+}
+
+/* To clients that call themselves old ones, sshd takes the identifier without its length (SSH_OLD_SESSIONID in
+ * OpenSSH's compat.c): it is a hash of the key exchange's kind, SHA-1 to SHA-512. */
+static bool parse_user(SshBytes data, SshBytes *ret_user) {
+        static const size_t hash_sizes[] = { 20, 32, 48, 64 };
+        SshBytes d = data, session;
+
+        if (ssh_take_string(&d, &session) && parse_login(d, ret_user))
+                return true;
+
+        for (size_t i = 0; i < ELEMENTSOF(hash_sizes); i++) {
+                d = data;
+                if (ssh_take_bytes(&d, hash_sizes[i], &session) && parse_login(d, ret_user))
+                        return true;
+        }
+
+        return false;
 }
 
 static bool parse_file(SshBytes d, SshBytes *ret_namespace) {

@@ -225,10 +225,11 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         Side side = fd == s->fds[SIDE_GUEST] ? SIDE_GUEST : SIDE_HOST, other = side_other(side);
         int r = 0;
 
-        if (s->flows[other].left && (revents & (EPOLLOUT | EPOLLHUP | EPOLLERR)))
-                r = flow_write_left(s, other);
-        if (r >= 0 && (revents & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        /* Reading comes first: what a host said before it went counts, also when it did not take a frame. */
+        if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 r = flow_read(s, side);
+        if (r >= 0 && s->flows[other].left && (revents & (EPOLLOUT | EPOLLHUP | EPOLLERR)))
+                r = flow_write_left(s, other);
 
         session_go_on(s, r);
         return 0;

@@ -75,6 +75,28 @@ static void test_purpose(void **state) {
 }
 
 /* One byte that matters is different each time. */
+/* As sshd has it for clients that say they are old ones: the same, the identifier's length left out. */
+static void test_old_login(void **state) {
+        static const size_t sizes[] = { 20, 32, 48, 64 };
+        static const char session[64] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde";
+        static Message usual, m;
+        SshBytes d;
+
+        put_login(&usual, LIT("root"), PUBLICKEY);
+        d = bytes_of(&usual);
+        for (size_t i = 0; i < ELEMENTSOF(sizes); i++) {
+                m.n = 0;
+                put(&m, SSH_BYTES((const uint8_t *) session, sizes[i]));
+                put(&m, SSH_BYTES(d.p + 4 + 32, d.n - 4 - 32));
+                assert_purpose(bytes_of(&m), SIGNATURE_USER, "root");
+        }
+
+        m.n = 0;
+        put(&m, SSH_BYTES((const uint8_t *) session, 31));
+        put(&m, SSH_BYTES(d.p + 4 + 32, d.n - 4 - 32));
+        assert_purpose(bytes_of(&m), SIGNATURE_OTHER, "");
+}
+
 static void test_no_login(void **state) {
         static const size_t places[] = { 36 /* the message's number */, 66 /* its method */ };
         static Message m;
@@ -134,6 +156,7 @@ static void test_cut(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_purpose),
+                cmocka_unit_test(test_old_login),
                 cmocka_unit_test(test_no_login),
                 cmocka_unit_test(test_new),
                 cmocka_unit_test(test_cut),

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -540,6 +541,28 @@ class Chrome(ServiceTest):
             self.assertEqual(s.recv(1), b"")
             s.close()
             self.ended("served")
+        a.close()
+
+    def test_last_words(self):
+        """A host answers a frame that it does not take, and goes: the guest gets the answer."""
+        a = self.raw_host()
+        answer = frame(b'{"error":"too large"}')
+        c = self.connect()
+        s = a.accept()
+        c.setblocking(False)
+        rest = frame(b"x" * (32 << 20))
+        while select.select([], [c], [], 0.3)[1]:
+            rest = rest[c.send(rest):]
+        self.assertTrue(rest)
+        # Both come at once.
+        os.kill(self.bridge.process.pid, signal.SIGSTOP)
+        s.sendall(answer)
+        s.close()
+        os.kill(self.bridge.process.pid, signal.SIGCONT)
+        c.settimeout(h.WAIT)
+        self.assertEqual(read_exactly(c, len(answer)), answer)
+        c.close()
+        self.ended("broken-off")
         a.close()
 
     def test_cut_off(self):
