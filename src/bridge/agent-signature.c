@@ -18,8 +18,8 @@ const char *signature_purpose_to_string(SignaturePurpose p) {
         return p < _SIGNATURE_PURPOSE_MAX ? purpose_table[p] : "?";
 }
 
-/* What follows the session's identifier. The key that is named once more, `with`, is not compared: a server may take it in another spelling, and to the journal the
- * shape says what the signature is good for. */
+/* What follows the session's identifier. The key that is named once more, `with`, is not compared: a server may
+ * take it in another spelling, and to the journal the shape says what the signature is good for. */
 static bool parse_login(SshBytes d, SshBytes *ret_user) {
         SshBytes service, method, algorithm, with, host;
         uint8_t type, has_signature;

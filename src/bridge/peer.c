@@ -38,7 +38,8 @@
 #define KNOWN_MAX 64         /* control groups whose verdict is remembered */
 #define NAMES_MAX 16         /* control groups whose path is remembered */
 #define WALK_MAX 1024        /* directories, for each search */
-#define WALK_PAUSE 20        /* times what the last one took */
+#define WALK_PAUSE 20        /* times what the last one took, */
+#define WALK_FREE_USEC (1 * USEC_PER_MSEC) /* unless that was less */
 #define STALE_ANSWERS_MAX 64 /* to questions of a bridge before this one that died in between */
 #define ANSWER_SIZE 2048
 
@@ -208,19 +209,23 @@ PeerVerdict peer_check(PeerCheck *c, struct sockaddr_in theirs, Peer *ret) {
         return PEER_OURS_BY_UID;
 }
 
-/* The tree is large, and whoever finds the port may come from ever other places of it: looking takes a
- * twentieth of the time at most. Returns 1 when found, -EAGAIN when it did not look. */
+/* The whole tree may be large, and whoever finds the port may come from ever other places of it: looking takes
+ * a twentieth of the time at most. Returns 1 when found, -EAGAIN when it did not look everywhere. */
 static int find_name(PeerCheck *c, uint64_t id, char **ret) {
-        uint64_t start = now_usec();
+        uint64_t start, took;
         int r;
 
+        r = cgroup_tree_find(c->mount, c->scope, id, WALK_MAX, ret);
+        if (r > 0)
+                return r;
+
+        start = now_usec();
         if (start < c->next_walk)
                 return -EAGAIN;
-
-        r = cgroup_tree_find(c->mount, c->scope, id, WALK_MAX, ret);
-        if (r <= 0)
-                r = cgroup_tree_find(c->mount, "/", id, WALK_MAX, ret);
-        c->next_walk = start + WALK_PAUSE * (now_usec() - start);
+        r = cgroup_tree_find(c->mount, "/", id, WALK_MAX, ret);
+        took = now_usec() - start;
+        if (took > WALK_FREE_USEC)
+                c->next_walk = start + WALK_PAUSE * took;
         return r;
 }
 
