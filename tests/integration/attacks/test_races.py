@@ -96,7 +96,7 @@ def _(t):
         assert ("@@" in out) == (p.returncode == 0) or ended, p
         if p.returncode != 0:
             # One sentence that names the thing, or podman's own words and ours about them.
-            assert re.search("(?m)^claude-profile: .*(%s|%s|mount|podman)" % (re.escape(str(root)), re.escape(str(profile))), said), said
+            assert re.search("(?m)^claude-profile: .*(%s|%s|mount|podman|guards)" % (re.escape(str(root)), re.escape(str(profile))), said), said
 
     for p in at_once([lambda i=i: launch(i) for i in range(LAUNCHES_WANTED)], most=3):
         look_at(p)

@@ -234,9 +234,17 @@ class Bridge:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def runs(self):
-        """How often it was given a processor."""
+        """How often it was given a processor, when it waits for something next."""
+        deadline = time.monotonic() + WAIT
+        while self.state() != "S":
+            if time.monotonic() > deadline:
+                raise AssertionError("it never sleeps")
         with open("/proc/%d/schedstat" % self.process.pid) as f:
             return int(f.read().split()[2])
+
+    def state(self):
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
 
     def rss(self, field="VmRSS"):
         """KiB of memory; of VmHWM, the most that it ever had."""

@@ -9,6 +9,7 @@ that is not there. What they say holds an escape sequence where it can. tests/in
 import contextlib
 import json
 import os
+import shutil
 import socket
 import struct
 import sys
@@ -238,9 +239,16 @@ def test_network():
 
 def test_kvm():
     """a microVM where there is no usable /dev/kvm"""
-    if os.access("/dev/kvm", os.R_OK | os.W_OK):
-        raise tap.Skip("this machine has a /dev/kvm")
     with Scene() as h:
+        if os.path.exists("/dev/kvm"):
+            # Where the machine has one there is something else in its place, which can only be read.
+            mount = shutil.which("mount")
+            h.program = h.write("without-kvm", f"""#!/bin/sh
+exec {shutil.which("unshare")} --mount /bin/sh -ec '
+        {mount} --bind {h.write("no-kvm", "")} /dev/kvm
+        {mount} -o remount,bind,ro /dev/kvm
+        exec "$0" "$@"' {h.program} "$@"
+""", 0o755)
         h.expect("kvm", "failed", "/dev/kvm cannot be used", env={"CLAUDE_PROFILE_SANDBOX_ISOLATION": "krun"})
 
 
