@@ -22,6 +22,8 @@ def kept():
 
 def refused(cwd, *says, profile=PROFILE, env=None, status=1):
     """A launch there stops with a message that holds all of `says`; its standard error."""
+    if (LAUNCHES / (profile + ".sock")).exists():
+        assert_no_traces(profile)  # the supervisor of a launch before it may be about to go
     before = kept()
     p = raw(PROGRAM, "shell", profile, "--", "true", cwd=cwd, env=env)
     text = p.stderr.decode(errors="surrogateescape")
@@ -407,6 +409,7 @@ BAD_NAMES = ["a b", "x@y", "é", ".lead", "_lead", "a:b", "a/b", "../x", "..", "
 def _(t):
     t.profile(PROFILE)
     work = t.tempdir()
+    assert_no_traces(PROFILE)
     before = tree(BASE, DATA / "profiles", LAUNCHES, HOME / ".config", work)
     for name in BAD_NAMES:
         for call in ([name], ["run", name], ["shell", name, "--", "true"], ["remove", name], ["env", name, "--set", "A=1"],
