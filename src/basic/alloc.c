@@ -49,17 +49,22 @@ int strdup_to(char **p, const char *s) {
         return 0;
 }
 
-int asprintf_to(char **ret, const char *format, ...) {
-        va_list ap;
+int vasprintf_to(char **ret, const char *format, va_list ap) {
         char *s;
-        int r;
 
-        va_start(ap, format);
-        r = vasprintf(&s, format, ap);
-        va_end(ap);
-        if (r < 0)
+        if (vasprintf(&s, format, ap) < 0)
                 return -ENOMEM;
 
         *ret = s;
         return 0;
+}
+
+int asprintf_to(char **ret, const char *format, ...) {
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf_to(ret, format, ap);
+        va_end(ap);
+        return r;
 }

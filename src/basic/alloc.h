@@ -3,6 +3,7 @@
 
 /* Allocation: typed, overflow-checked, with a cleanup attribute for locals. */
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,5 +26,6 @@ void *memdup_nul(const void *p, size_t n);
 /* Replaces the string in `*p` by a copy of `s` (NULL allowed). Returns 0 or -ENOMEM; `*p` is kept on failure. */
 int strdup_to(char **p, const char *s);
 
-/* asprintf() with negative errno. */
+/* asprintf() and vasprintf() with negative errno. */
 int asprintf_to(char **ret, const char *format, ...) _printf_(2, 3);
+int vasprintf_to(char **ret, const char *format, va_list ap) _printf_(2, 0);

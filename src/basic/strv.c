@@ -60,10 +60,10 @@ int strv_addf(char ***v, const char *format, ...) {
         int r;
 
         va_start(ap, format);
-        r = vasprintf(&s, format, ap);
+        r = vasprintf_to(&s, format, ap);
         va_end(ap);
 
-        return r < 0 ? -ENOMEM : strv_take(v, s);
+        return r < 0 ? r : strv_take(v, s);
 }
 
 int strv_add_many(char ***v, ...) {

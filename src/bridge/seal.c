@@ -21,14 +21,20 @@
 #define ARGUMENT(i) \
         (offsetof(struct seccomp_data, args) + (i) * sizeof(uint64_t) + (BYTE_ORDER == BIG_ENDIAN ? sizeof(uint32_t) : 0))
 
+/* Where there are two, on 32 bits, both are looked at. */
+#ifndef SYS_fcntl64
+#define SYS_fcntl64 SYS_fcntl
+#endif
+
 int seal(void) {
         /* Calls by another architecture's numbers are for the unit to forbid (SystemCallArchitectures=). */
         struct sock_filter filter[] = {
                 LOAD(offsetof(struct seccomp_data, nr)),
-                IF_EQUAL(SYS_sched_setattr, 8, 0),
+                IF_EQUAL(SYS_sched_setattr, 9, 0),
                 IF_EQUAL(SYS_prlimit64, 0, 2),
                 LOAD(ARGUMENT(0)),
-                IF_EQUAL(0, 6, 5), /* 0 is ourselves */
+                IF_EQUAL(0, 7, 6), /* 0 is ourselves */
+                IF_EQUAL(SYS_fcntl64, 1, 0),
                 IF_EQUAL(SYS_fcntl, 0, 5),
                 LOAD(ARGUMENT(1)),
                 IF_EQUAL(F_SETOWN, 2, 0),

@@ -34,8 +34,8 @@
 #include "bridge/service.h"
 
 #define READ_MAX (16 * KIB)  /* of one end at a time, so that nobody starves the others */
-#define HELD_FREE (1 * KIB)  /* that a connection may hold, however many there are */
 #define MESSAGES_MAX 8       /* of a dialogue in one turn, for the same reason */
+#define HELD_FREE (1 * KIB)  /* that a connection may hold, however many there are */
 #define FAILURES_MAX ((size_t) 1024) /* sent at once */
 #define DISCARD_ROUNDS_MAX 4 /* reads of a scratch buffer each */
 

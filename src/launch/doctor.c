@@ -18,10 +18,10 @@ int check_end(CheckResult *ret, CheckState state, const char *remedy, const char
         int r;
 
         va_start(ap, format);
-        r = vasprintf(&text, format, ap);
+        r = vasprintf_to(&text, format, ap);
         va_end(ap);
         if (r < 0)
-                return -ENOMEM;
+                return r;
 
         *ret = (CheckResult) { .state = state, .text = text };
         return strdup_to(&ret->remedy, remedy);

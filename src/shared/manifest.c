@@ -99,15 +99,11 @@ static int _printf_(2, 3) refuse(char **ret_error, const char *format, ...) {
         va_list ap;
         int r;
 
+        *ret_error = NULL;
         va_start(ap, format);
-        r = vasprintf(ret_error, format, ap);
+        r = vasprintf_to(ret_error, format, ap);
         va_end(ap);
-        if (r < 0) {
-                *ret_error = NULL;
-                return -ENOMEM;
-        }
-
-        return -EBADMSG;
+        return r < 0 ? r : -EBADMSG;
 }
 
 static int take_string(Json *value, const char *key, char **field, char **ret_error) {

@@ -46,10 +46,7 @@ int notify_sendf(const char *format, ...) {
         int r;
 
         va_start(ap, format);
-        r = vasprintf(&text, format, ap);
+        r = vasprintf_to(&text, format, ap);
         va_end(ap);
-        if (r < 0)
-                return -ENOMEM;
-
-        return notify_send(text);
+        return r < 0 ? r : notify_send(text);
 }

@@ -85,6 +85,15 @@ static void test_dialogue(void **state) {
         assert_int_equal(heard(s.b), 1);
         assert_int_equal(heard(s.a), 0);
 
+        /* Bulk has turns of its own. */
+        s.relay.flows[RELAY_B].bulk = true;
+        say(s.a, 1);
+        say(s.b, 1);
+        assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);
+        assert_int_equal(heard(s.b), 1);
+        assert_int_equal(heard(s.a), 0);
+        s.relay.flows[RELAY_B].bulk = false;
+
         say(s.a, 50);
         say(s.b, 50);
         assert_int_equal(relay_dispatch(&s.relay, s.relay_a, EPOLLIN), 0);

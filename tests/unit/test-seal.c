@@ -8,11 +8,9 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -26,30 +24,11 @@
 #include "basic/macro.h"
 #include "bridge/seal.h"
 #include "bridge/slice.h"
+#include "in-child.h"
 
 static pid_t victim;
 
-#define CHECK(condition) \
-        do { \
-                if (!(condition)) { \
-                        print_error("%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno)); \
-                        _exit(1); \
-                } \
-        } while (false)
 #define CHECK_FORBIDDEN(call) CHECK((call) < 0 && errno == EPERM)
-
-static void in_child(void (*f)(void)) {
-        pid_t pid = fork();
-        int status;
-
-        assert_true(pid >= 0);
-        if (pid == 0) {
-                f();
-                _exit(0);
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
-}
 
 /* As in the unit: some filter, here one that forbids nothing. */
 static void be_filtered(void) {
@@ -92,7 +71,7 @@ static void attack(void) {
 }
 
 static void test_other_processes(void **state) {
-        in_child(attack);
+        assert_int_equal(in_child(attack), 0);
         assert_int_equal(waitpid(victim, NULL, WNOHANG), 0);
         assert_int_equal(sched_getscheduler(victim), SCHED_OTHER);
 }
@@ -113,7 +92,7 @@ static void need(void) {
 }
 
 static void test_what_it_needs(void **state) {
-        in_child(need);
+        assert_int_equal(in_child(need), 0);
 }
 
 static void unsealed(void) {
@@ -131,7 +110,7 @@ static void unsealed(void) {
 static void test_not_sealed(void **state) {
         int status;
 
-        in_child(unsealed);
+        assert_int_equal(in_child(unsealed), 0);
         assert_int_equal(waitpid(victim, &status, 0), victim);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "basic/macro.h"
 #include "bridge/slice.h"
+#include "in-child.h"
 
 static SchedAttr get(void) {
         SchedAttr a = {};
@@ -33,28 +33,6 @@ static void find_out(void) {
         _exit(syscall(SYS_sched_setattr, 0, &a, 0) == 0 && get().runtime == a.runtime ? 0 : 2);
 }
 
-static int status_of(void (*f)(void)) {
-        pid_t pid = fork();
-        int status;
-
-        assert_true(pid >= 0);
-        if (pid == 0) {
-                f();
-                _exit(0);
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFEXITED(status));
-        return WEXITSTATUS(status);
-}
-
-#define CHECK(condition) \
-        do { \
-                if (!(condition)) { \
-                        print_error("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-                        _exit(1); \
-                } \
-        } while (false)
-
 static void at_nice_level(void) {
         SchedAttr before, after;
 
@@ -68,8 +46,8 @@ static void at_nice_level(void) {
 }
 
 static void test_longer(void **state) {
-        heeded = status_of(find_out) == 0;
-        assert_int_equal(status_of(at_nice_level), 0);
+        heeded = in_child(find_out) == 0;
+        assert_int_equal(in_child(at_nice_level), 0);
 }
 
 /* A batch job stays one. */
@@ -92,9 +70,22 @@ static void when_idle(void) {
         CHECK(memcmp(&before, &after, sizeof(before)) == 0);
 }
 
+/* For whom a runtime is another thing. Not everybody may become one. */
+static void with_deadline(void) {
+        const SchedAttr a = {
+                .size = sizeof(a), .policy = SCHED_DEADLINE, .runtime = 1000 * 1000, .deadline = 10 * 1000 * 1000, .period = 10 * 1000 * 1000
+        };
+
+        if (syscall(SYS_sched_setattr, 0, &a, 0) < 0)
+                return;
+        CHECK(slice_ask_longer() == 0);
+        CHECK(get().policy == SCHED_DEADLINE && get().runtime == a.runtime);
+}
+
 static void test_other_policies(void **state) {
-        assert_int_equal(status_of(as_batch_job), 0);
-        assert_int_equal(status_of(when_idle), 0);
+        assert_int_equal(in_child(as_batch_job), 0);
+        assert_int_equal(in_child(when_idle), 0);
+        assert_int_equal(in_child(with_deadline), 0);
 }
 
 int main(void) {

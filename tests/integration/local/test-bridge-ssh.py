@@ -570,6 +570,17 @@ class Amounts(SshTest):
         e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
         self.assertEqual(e["BRIDGE_REQUESTS_REFUSED"], "200000")
 
+    def test_large_ones_ahead_of_their_turn(self):
+        """Less than is read at once, but much where there are thousands: those that hold it for longest go."""
+        pairs = [self.start(LIST) for _ in range(300)]
+        for c, a in pairs:
+            self.assertEqual(read_exactly(a, len(LIST)), LIST)
+            c.sendall(sign(b"key one", b"x" * 100000)[:16000])
+        self.journal.wait(lambda e: e["BRIDGE_REASON"] == "stalled", 44)
+        self.bridge.wait_status(lambda s: "256 open" in s)
+        for s in (s for pair in pairs for s in pair):
+            s.close()
+
     def test_requests_that_never_end(self):
         """What is kept of each is its head at most."""
         before = self.bridge.rss()

@@ -283,6 +283,20 @@ class Relays(BridgeTest):
         self.assertEqual(e["BRIDGE_BYTES_IN"], "1")
 
 
+class Sealed(BridgeTest):
+    options = {"filtered": True}
+
+    @staticmethod
+    def filters(pid):
+        with open("/proc/%s/status" % pid) as f:
+            return [int(line.split()[1]) for line in f if line.startswith("Seccomp_filters:")][0]
+
+    def test_adds_to_what_its_unit_forbids(self):
+        """The unit test `seal` says what; that it is done, and that it can go on like this, is seen here."""
+        self.assertEqual(self.filters(self.bridge.process.pid), self.filters("self") + 2)
+        self.expect_served()
+
+
 class GpgAgent(BridgeTest):
     service = "ssh-0"  # that goes on meanwhile
 
