@@ -26,6 +26,7 @@ static AgentStep say(AgentVerdict v) {
 
 static void forget_signature(AgentFilter *f) {
         f->signature = agent_signature_free(f->signature);
+        f->leave = AGENT_LEAVE_NONE;
 }
 
 void agent_filter_done(AgentFilter *f) {
@@ -34,10 +35,22 @@ void agent_filter_done(AgentFilter *f) {
 
 /* Requests */
 
+/* Leave is asked for when the request is complete, not before: it could be saved up by requests that are not. */
+static AgentStep ask_leave(AgentFilter *f) {
+        bool asked = f->leave == AGENT_LEAVE_ASKED;
+
+        f->leave = AGENT_LEAVE_ASKED;
+        return say(asked ? AGENT_WAIT : AGENT_ASK_LEAVE);
+}
+
 /* Some of a request whose fate is decided. */
 static AgentStep take_request(AgentFilter *f, size_t n) {
         size_t used = MIN(n, f->request_left);
 
+        if (f->turn == AGENT_TURN_SIGNATURE && used == f->request_left && f->leave != AGENT_LEAVE_GRANTED)
+                return ask_leave(f);
+
+        f->begun = true;
         f->request_left -= (uint32_t) used;
         if (!f->dropping)
                 return (AgentStep) { .verdict = AGENT_PASS, .used = used, .pass = used };
@@ -50,6 +63,7 @@ static AgentStep take_request(AgentFilter *f, size_t n) {
 
 static AgentStep pass_request(AgentFilter *f, const AgentRequest *request, size_t n, AgentTurn turn) {
         f->turn = turn;
+        f->begun = false;
         f->request_left = (uint32_t) request->size;
         return take_request(f, n);
 }
@@ -103,9 +117,19 @@ AgentStep agent_filter_request(AgentFilter *f, SshBytes buf) {
         }
 }
 
-void agent_filter_refuse(AgentFilter *f) {
-        f->may_sign = false;
+void agent_filter_permit(AgentFilter *f) {
+        f->leave = AGENT_LEAVE_GRANTED;
+}
+
+bool agent_filter_refuse(AgentFilter *f) {
+        if (f->begun)
+                return false;
+
+        forget_signature(f);
+        f->n_refused++;
+        f->dropping = true;
         f->turn = AGENT_TURN_GUEST;
+        return true;
 }
 
 /* Answers */

@@ -17,11 +17,20 @@ typedef enum AgentTurn {
 
 const char *agent_turn_to_string(AgentTurn t);
 
+/* To sign: the last of a request passes when there is leave for what comes of it. */
+typedef enum AgentLeave {
+        AGENT_LEAVE_NONE,
+        AGENT_LEAVE_ASKED,
+        AGENT_LEAVE_GRANTED,
+} AgentLeave;
+
 typedef struct AgentFilter {
         char *const *selectors; /* somebody else's; NULL: all keys */
         AgentTurn turn;
         bool dropping;         /* what is left of the request is one that was refused */
         bool may_sign;         /* the request to sign that was looked up may pass */
+        bool begun;            /* and some of it has passed */
+        AgentLeave leave;
         uint32_t request_left; /* bytes of a request that has begun to pass */
         uint32_t answer_left;
         AgentSignature *signature; /* what was asked for, until the agent has answered it */
@@ -34,6 +43,7 @@ typedef enum AgentVerdict {
         AGENT_PASS,      /* `used` bytes are done with, `pass` of them go on to the other side */
         AGENT_REFUSE,    /* likewise, and the guest gets SSH_AGENT_FRAME_FAILURE */
         AGENT_ASK,       /* the agent gets SSH_AGENT_FRAME_LIST */
+        AGENT_ASK_LEAVE, /* to be answered by agent_filter_permit() or agent_filter_refuse() */
         AGENT_BAD,       /* this is no such protocol: the end */
         AGENT_NO_MEMORY, /* likewise */
 } AgentVerdict;
@@ -45,13 +55,17 @@ typedef struct AgentStep {
         AgentSignature *made; /* now, for the journal; the caller's. Usually NULL */
 } AgentStep;
 
-/* Whether bytes of the guest's need not wait for the agent's answer. */
+/* Whether bytes of the guest's need not wait for an answer, the agent's or one to AGENT_ASK_LEAVE. */
 static inline bool agent_filter_is_ready(const AgentFilter *f) {
-        return f->turn == AGENT_TURN_GUEST || f->request_left > 0;
+        return (f->turn == AGENT_TURN_GUEST || f->request_left > 0) && f->leave != AGENT_LEAVE_ASKED;
 }
 
-/* The request to sign that is being looked up is refused, before the agent was asked. */
-void agent_filter_refuse(AgentFilter *f);
+/* There is leave for the request to sign. */
+void agent_filter_permit(AgentFilter *f);
+
+/* There is none: the request is refused. Returns whether that can be: not when the agent has some of it, which
+ * must be the end of the connection. */
+bool agent_filter_refuse(AgentFilter *f);
 
 /* Ends what agent_filter_request() and agent_filter_answer() began; a filter begins as all zero. */
 void agent_filter_done(AgentFilter *f);

@@ -15,9 +15,9 @@
  *
  * Before a request to sign goes to the agent, the agent is asked for its keys: which of them may sign may
  * depend on their comments, and the journal tells them. That it does so each time costs little beside a
- * signature, and needs no memory of what may have changed since. Even before that there must be room for
- * the journal's entry (leave.c), for which the request waits; and the signature goes to the guest when the
- * journal has taken it.
+ * signature, and needs no memory of what may have changed since. Before the last of the request goes there
+ * must be room for the journal's entry (leave.c), for which it waits; and the signature goes to the guest when
+ * the journal has taken it.
  *
  * What is written and not taken waits, and meanwhile its source is not read. What is waited for follows from
  * what is kept alone; session_watch() computes it. An end with nothing to wait for is watched edge-triggered,
@@ -158,10 +158,9 @@ static void session_flush(SshSession *s, Side to) {
 
 /* Judging */
 
-/* The agent is asked what it has. */
-static void session_look_up(SshSession *s) {
+static void session_permit(SshSession *s) {
         s->has_leave = true;
-        session_send(s, AGENT, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST));
+        agent_filter_permit(&s->filter);
 }
 
 /* A signature that nobody would know of is none that the guest gets. */
@@ -192,8 +191,11 @@ static void session_take_step(SshSession *s, Side from, const uint8_t *p, AgentS
         case AGENT_REFUSE:
                 break; /* session_refuse() */
         case AGENT_ASK:
-                if (leave_take(s->backend.client->manager->leave, &s->leave))
-                        session_look_up(s);
+                session_send(s, AGENT, SSH_AGENT_FRAME_LIST, STRLEN(SSH_AGENT_FRAME_LIST));
+                break;
+        case AGENT_ASK_LEAVE:
+                if (s->has_leave || leave_take(s->backend.client->manager->leave, &s->leave))
+                        session_permit(s);
                 else
                         s->stirred = true;
                 break;
@@ -238,7 +240,7 @@ static void session_judge(SshSession *s, Side from, uint8_t *p, size_t n) {
                         refused = 0;
                         session_take_step(s, from, p, &step);
                 }
-                if (step.used == 0)
+                if (step.used == 0 && step.verdict != AGENT_ASK_LEAVE)
                         break;
 
                 p += step.used;
@@ -275,9 +277,7 @@ static bool session_read(SshSession *s, Side from) {
 
         /* There is room: nothing that fills a frame waits for more. */
         k = recv(e->entry.fd, scratch + e->n_held, MIN(READ_MAX, SSH_AGENT_FRAME_MAX - e->n_held), 0);
-        if (k > 0 && from == AGENT && s->leave.waits)
-                session_over(s, OUTCOME_BROKEN_OFF); /* it was not asked */
-        else if (k > 0) {
+        if (k > 0) {
                 if (from == GUEST)
                         s->bytes_in += (size_t) k;
                 session_judge(s, from, scratch, e->n_held + (size_t) k);
@@ -353,7 +353,7 @@ static bool session_settle(Client *c) {
         bool stirred = s->stirred;
 
         s->stirred = false;
-        if (s->has_leave && !s->filter.signature)
+        if (s->has_leave && s->filter.leave != AGENT_LEAVE_GRANTED)
                 session_return_leave(s);
         if (session_is_done(s))
                 session_over(s, s->ends[GUEST].held || s->filter.request_left > 0 ? OUTCOME_BROKEN_OFF
@@ -397,12 +397,11 @@ static void on_leave(void *userdata, bool granted) {
         SshSession *s = session_of(c);
 
         if (granted)
-                session_look_up(s);
-        else {
-                agent_filter_refuse(&s->filter);
-                session_judge_held(s);
-        }
+                session_permit(s);
+        else if (!agent_filter_refuse(&s->filter))
+                session_over(s, OUTCOME_NOT_TOLD);
 
+        session_judge_held(s);
         (void) session_settle(c);
 }
 

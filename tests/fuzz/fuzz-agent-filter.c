@@ -29,6 +29,7 @@ typedef struct Run {
         Stream to_guest, to_agent;
         Stream looked_up; /* the last list that only the filter has seen */
         unsigned n_made;
+        bool signing; /* some of a request to sign has passed */
         bool bad;
 } Run;
 
@@ -66,7 +67,7 @@ static void check_list(const Run *r, const uint8_t *p, size_t n) {
         PROPERTY(i.ok);
 }
 
-/* A request to sign begins to pass. */
+/* A request to sign begins to pass, or may when there is leave. */
 static void check_sign(const Run *r, const uint8_t *p, size_t n) {
         SshIdentity identity;
         AgentRequest request;
@@ -83,13 +84,31 @@ static void check_sign(const Run *r, const uint8_t *p, size_t n) {
         PROPERTY(ok);
 }
 
+static void begin_sign(Run *r, const uint8_t *p, size_t n) {
+        if (!r->signing)
+                check_sign(r, p, n);
+        r->signing = true;
+}
+
+/* The request to sign is complete, and waits. */
+static void take_leave(Run *r, const Stream *from) {
+        PROPERTY(from == &r->guest && r->filter.request_left <= from->n);
+        begin_sign(r, from->p, r->filter.request_left);
+        PROPERTY(!agent_filter_is_ready(&r->filter));
+        agent_filter_permit(&r->filter);
+}
+
 static void take_step(Run *r, Stream *from, AgentTurn turn, AgentStep step) {
         PROPERTY(step.used <= from->n && step.pass <= step.used);
         PROPERTY((step.verdict == AGENT_PASS || step.verdict == AGENT_REFUSE) == (step.used > 0));
         PROPERTY(step.verdict != AGENT_NO_MEMORY);
 
-        if (from == &r->guest && turn == AGENT_TURN_GUEST && r->filter.turn == AGENT_TURN_SIGNATURE)
-                check_sign(r, from->p, step.pass);
+        if (from == &r->guest && r->filter.turn == AGENT_TURN_SIGNATURE && step.pass > 0) {
+                begin_sign(r, from->p, step.pass);
+                PROPERTY(r->filter.request_left > 0 || r->filter.leave == AGENT_LEAVE_GRANTED);
+        }
+        if (r->filter.turn != AGENT_TURN_SIGNATURE)
+                r->signing = false;
         if (from == &r->agent && turn == AGENT_TURN_LIST && step.used > 0)
                 check_list(r, from->p, step.pass);
         if (from == &r->agent && turn == AGENT_TURN_LOOKUP && step.used > 0) {
@@ -102,6 +121,8 @@ static void take_step(Run *r, Stream *from, AgentTurn turn, AgentStep step) {
                 stream_put(&r->to_guest, SSH_AGENT_FRAME_FAILURE, 5);
         if (step.verdict == AGENT_ASK)
                 stream_put(&r->to_agent, SSH_AGENT_FRAME_LIST, 5);
+        if (step.verdict == AGENT_ASK_LEAVE)
+                take_leave(r, from);
         r->bad = r->bad || step.verdict == AGENT_BAD;
         if (step.made)
                 r->n_made++;
@@ -127,7 +148,7 @@ static bool show(Run *r, Stream *from) {
                 free(copy);
 
                 take_step(r, from, turn, step);
-                if (step.used > 0 || step.verdict == AGENT_ASK)
+                if (step.used > 0 || step.verdict == AGENT_ASK || step.verdict == AGENT_ASK_LEAVE)
                         return true;
         }
 

@@ -183,6 +183,8 @@ def main():
             verdict = "not ok"
             failed += 1
             note(traceback.format_exc())
+            # Of a program that speaks TAP, meson shows no more than what is on standard error.
+            print("not ok %d - %s\n%s" % (number, name, traceback.format_exc()), file=sys.stderr, flush=True)
         t.run_cleanups()
         print("%s %d - %s%s" % (verdict, number, name, remark))
         note("%.1f s" % (time.monotonic() - begin))

@@ -13,6 +13,7 @@ typedef struct Talk {
         size_t cut;                    /* so many bytes come at a time, from either side; 0: all */
         const char *const *comments;   /* of the agent's keys "k1", "k2"…; NULL: it answers a failure to a list */
         bool refuses;                  /* to sign */
+        bool keeps_waiting;            /* the filter gets no answer when it asks for leave */
         Message guest, agent;          /* what they have sent, and is not judged yet */
         size_t guest_shown, agent_shown; /* so much of it the filter has seen */
         Message to_guest, to_agent;
@@ -34,6 +35,8 @@ static void talk_step(Talk *t, Message *from, AgentStep step) {
                 put(&t->to_guest, LIT(SSH_AGENT_FRAME_FAILURE));
         if (step.verdict == AGENT_ASK)
                 put(&t->to_agent, LIT(SSH_AGENT_FRAME_LIST));
+        if (step.verdict == AGENT_ASK_LEAVE && !t->keeps_waiting)
+                agent_filter_permit(&t->filter);
         t->bad = t->bad || step.verdict == AGENT_BAD;
 
         if (s) {
@@ -60,7 +63,7 @@ static bool talk_judge(Talk *t, Message *from, size_t *shown) {
                 talk_step(t, from, step);
                 *shown -= n - from->n;
                 any = any || step.used > 0 || step.verdict == AGENT_ASK;
-                if (step.used == 0)
+                if (step.used == 0 && (step.verdict != AGENT_ASK_LEAVE || t->keeps_waiting))
                         break;
         }
 

@@ -410,24 +410,63 @@ static void test_largest_list(void **state) {
         talk_free(t);
 }
 
-/* Refused before the agent was asked: it never hears of it, and the connection goes on. */
+/* Leave is asked for once, when the request is complete. Without it the agent never hears of that, and the connection goes on. */
 static void test_no_leave(void **state) {
         Talk *t = talk_new();
 
         t->comments = three_keys;
+        t->keeps_waiting = true;
         put_sign(&t->guest, LIT("k2"), LIT("data"));
         put(&t->guest, LIT(SSH_AGENT_FRAME_LIST));
-        assert_int_equal(agent_filter_request(&t->filter, bytes_of(&t->guest)).verdict, AGENT_ASK);
-        agent_filter_refuse(&t->filter);
+        talk(t);
+        assert_int_equal(t->filter.leave, AGENT_LEAVE_ASKED);
+        assert_false(agent_filter_is_ready(&t->filter));
+        assert_int_equal(agent_filter_request(&t->filter, bytes_of(&t->guest)).verdict, AGENT_WAIT);
+        assert_int_equal(t->to_agent.n, STRLEN(SSH_AGENT_FRAME_LIST));
+
+        assert_true(agent_filter_refuse(&t->filter));
         talk(t);
 
         expected.n = 0;
         put(&expected, LIT(SSH_AGENT_FRAME_FAILURE));
         put_list(&expected, three_keys);
         assert_bytes(&t->to_guest, &expected);
-        assert_true(ssh_bytes_equal(bytes_of(&t->to_agent), LIT(SSH_AGENT_FRAME_LIST)));
+        assert_true(ssh_bytes_equal(bytes_of(&t->to_agent), LIT(SSH_AGENT_FRAME_LIST SSH_AGENT_FRAME_LIST)));
         assert_int_equal(t->filter.n_refused, 1);
         assert_null(t->filter.signature);
+        talk_free(t);
+}
+
+/* One of which the agent has the beginning: no leave while its end is missing, none from the request before, and no going back. */
+static void test_leave_for_the_last(void **state) {
+        static uint8_t data[20000];
+        Talk *t = talk_new();
+        size_t n;
+
+        t->comments = three_keys;
+        t->refuses = true; /* leave that is not used up */
+        put_sign(&t->guest, LIT("k1"), LIT("data"));
+        talk(t);
+        assert_int_equal(t->filter.leave, AGENT_LEAVE_NONE);
+
+        t->keeps_waiting = true;
+        put_sign(&t->guest, LIT("k2"), SSH_BYTES(data, sizeof(data)));
+        t->guest.n--;
+        t->to_agent.n = t->answered = 0;
+        talk(t);
+        n = t->to_agent.n;
+        assert_true(n > sizeof(data));
+        assert_int_equal(t->filter.leave, AGENT_LEAVE_NONE);
+
+        put(&t->guest, LIT("\0"));
+        talk(t);
+        assert_int_equal(t->filter.leave, AGENT_LEAVE_ASKED);
+        assert_int_equal(t->to_agent.n, n);
+        assert_false(agent_filter_refuse(&t->filter));
+
+        agent_filter_permit(&t->filter);
+        talk(t);
+        assert_int_equal(t->to_agent.n, n + 1);
         talk_free(t);
 }
 
@@ -450,6 +489,7 @@ int main(void) {
                 cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_largest_list),
                 cmocka_unit_test(test_no_leave),
+                cmocka_unit_test(test_leave_for_the_last),
                 cmocka_unit_test(test_names),
         };
 

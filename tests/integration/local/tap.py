@@ -28,8 +28,9 @@ def run(tests, *args):
             print(f"ok {number} - {name} # SKIP {reason}", flush=True)
         except Exception:  # pylint: disable=broad-except
             failed += 1
-            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
             print(f"not ok {number} - {name}", flush=True)
+            # On standard error, because of a program that speaks TAP meson shows nothing else.
+            traceback.print_exc()
     sys.exit(1 if failed else 0)
 
 

@@ -370,9 +370,53 @@ class Signatures(SshTest):
         c, a = self.start()
         self.get_signatures(h.BURST, c, a)
         waiting = [self.start(sign(b"key one")) for _ in range(3 * h.PER_SECOND)]
+        for _, a in waiting:
+            self.answer(a, LIST, listing(KEYS))
         c, a = waiting[-1]
-        a.sendall(listing(KEYS))
+        a.sendall(SIGNATURE)
         self.assertEqual(read_all(c), b"")
+
+    def begin_long(self, n):
+        """So many requests to sign of which the agent has all but the last byte."""
+        request = sign(b"key one", b"x" * 20000)
+        begun = []
+        for _ in range(n):
+            c, a = self.start(request[:-1])
+            self.answer(a, LIST, listing(KEYS))
+            self.assertEqual(read_exactly(a, len(request) - 1), request[:-1])
+            begun.append((c, a))
+        return begun
+
+    def test_room_cannot_be_saved_up(self):
+        """By requests that lack their end: there is room for so many of them only when they are complete."""
+        begun = self.begin_long(h.BURST + 30)
+        start = time.monotonic()
+        for c, _ in begun:
+            c.sendall(b"x")
+        for c, a in begun:
+            read_exactly(a, 1)
+            a.sendall(SIGNATURE)
+            self.assertEqual(read_frame(c), SIGNATURE)
+            self.journal.read()
+        self.assertGreater(time.monotonic() - start, 30 / h.PER_SECOND - 0.1)
+        self.assertEqual(self.signed(), len(begun))
+
+    def test_no_room_for_too_long(self):
+        """A request that the agent has not seen is refused, and the connection goes on; of one that has begun it is the end."""
+        long, long_agent = self.begin_long(1)[0]
+        # Each that waits gets its turn, in the order of coming, until those in front have taken ten seconds.
+        waiting = [self.start(sign(b"key two")) for _ in range(h.BURST + 11 * h.PER_SECOND)]
+        for _, a in waiting:
+            self.answer(a, LIST, listing(KEYS))
+        long.sendall(b"x")
+        c, a = waiting[-1]
+        c.settimeout(3 * h.WAIT)
+        self.assertEqual(read_frame(c), FAILURE)
+        c.sendall(LIST)
+        self.answer(a, LIST, listing(KEYS))
+        self.assertEqual(read_frame(c), listing(KEYS))
+        self.assertEqual(read_all(long), b"")
+        self.assertEqual(read_all(long_agent), b"")
 
     def test_no_flood_hides_one(self):
         c, a = self.start()
