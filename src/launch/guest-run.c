@@ -11,7 +11,8 @@
  *                                       next such signal, the guest's control group is killed
  *   conmon ends, podman does not        somebody killed conmon: the group is killed
  *   pasta ends, the container does not  the network is gone: the session is told, and goes on
- *   podman ends                         what is left in the group is killed; a container left over is removed
+ *   podman ends                         what is left in the group is killed; a container left over is removed; had the guest
+ *                                       not taken over, podman's status is no guest's
  *   the supervisor's line breaks        it was restarted: the guest is frozen, connect anew, go on when the guards are kept again
  *                                       (supervisor-line.c)
  *
@@ -50,8 +51,6 @@
 #define CONMON_GRACE_USEC (2 * USEC_PER_SEC)
 #define PASTA_GRACE_USEC (1 * USEC_PER_SEC) /* it ends with the container, too */
 #define EMPTY_USEC (5 * USEC_PER_SEC)
-
-#define FAULT_MAX (16 * KIB)
 
 typedef enum RunState {
         RUN_CREATING,  /* podman makes the container; its mounts are not checked yet */
@@ -418,6 +417,22 @@ static void run_clean_up(Run *run) {
         }
 }
 
+/* It is heard of after what has happened before it: that the guest has taken over. */
+static int watch_podman(Run *run) {
+        sd_event_source *source;
+        int r;
+
+        r = sd_event_add_child(run->event, &source, run->podman, WEXITED, on_podman, run);
+        if (r < 0)
+                return r;
+
+        r = sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IDLE);
+        if (r >= 0)
+                r = sd_event_source_set_floating(source, true);
+        sd_event_source_unref(source);
+        return r;
+}
+
 static int run_loop(Run *run) {
         int r;
 
@@ -436,7 +451,7 @@ static int run_loop(Run *run) {
         if (r < 0)
                 return log_error(r, "Cannot start %s", run->options->podman->program);
 
-        r = sd_event_add_child(run->event, NULL, run->podman, WEXITED, on_podman, run);
+        r = watch_podman(run);
         if (r >= 0) {
                 /* While podman is at work, and before the go, which only the loop gives. */
                 run->error = trust_report_begin(run->options->plan, run->options->launch_fd);
@@ -453,18 +468,6 @@ static int run_loop(Run *run) {
         return run->error;
 }
 
-/* What claude-sandbox-guards could not do: 1 if it said so. */
-static int say_fault(const GuestRunOptions *o) {
-        _cleanup_free_ char *text = NULL, *shown = NULL;
-
-        if (io_read_file_at(o->launch_fd, LAUNCH_FILE_FAULT, FAULT_MAX, &text, NULL) < 0)
-                return 0;
-
-        shown = str_escape(text);
-        (void) log_error(0, "%s The sandbox was not started.", shown ?: "A guard is missing.");
-        return 1;
-}
-
 int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
         Run run = { .options = options, .inotify_fd = -EBADF, .conmon_fd = -EBADF, .container_fd = -EBADF,
                 .pasta_fd = -EBADF };
@@ -475,11 +478,10 @@ int guest_run(const GuestRunOptions *options, int *ret_status, bool *ret_left) {
                 return log_error(r, "Cannot make an event loop");
 
         r = run_loop(&run);
-        if (r >= 0) {
-                if (!run.taken_over && !run.by_signal && run.status >= 125 && run.status <= 127 && say_fault(options) == 0)
-                        podman_explain_failure(options, run.status);
+        if (r >= 0 && !run.taken_over && !run.by_signal && run.state != RUN_KILLED)
+                r = podman_explain_early_end(options, run.status);
+        if (r >= 0)
                 *ret_status = run.status;
-        }
 
         *ret_left = run.left;
         (void) sd_bus_detach_event(options->bus);

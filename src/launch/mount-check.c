@@ -114,6 +114,8 @@ int mounts_check(const Plan *p, pid_t container, char **ret_why) {
 
         (void) snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int) container);
         r = mount_table_read(path, &guest);
+        if (r == -EINVAL)
+                return -ENOENT; /* so the kernel says of a process that is about to end */
         if (r >= 0)
                 r = mount_table_read("/proc/self/mountinfo", &own);
         if (r < 0)

@@ -13,9 +13,16 @@
 #include "basic/log.h"
 #include "basic/str.h"
 #include "basic/strv.h"
+#include "launch/launch-files.h"
 #include "launch/podman-spawn.h"
 #include "shared/cgroup.h"
 #include "shared/subprocess.h"
+
+#define FAULT_MAX (16 * KIB)
+
+/* podman's own exit statuses, podman-run(1). */
+#define PODMAN_STATUS_FIRST 125
+#define PODMAN_STATUS_LAST 127
 
 static void _noreturn_ child_exec(const GuestRunOptions *o, char *const *argv, int error_fd, pid_t launcher) {
         sigset_t none;
@@ -70,7 +77,7 @@ int podman_spawn(const GuestRunOptions *options, pid_t *ret) {
         return 0;
 }
 
-void podman_explain_failure(const GuestRunOptions *options, int status) {
+static void explain_failure(const GuestRunOptions *options, int status) {
         const Settings *s = options->plan->request->settings;
         _cleanup_free_ char *shown = NULL;
 
@@ -89,4 +96,26 @@ void podman_explain_failure(const GuestRunOptions *options, int status) {
         else
                 log_warning("podman failed (status %d) before the sandbox started; its message stands above. "
                                 "Does this work: podman run --rm --network=pasta %s true", status, shown);
+}
+
+/* What claude-sandbox-guards could not do. Returns whether it said so. */
+static bool say_fault(const GuestRunOptions *o) {
+        _cleanup_free_ char *text = NULL, *shown = NULL;
+
+        if (io_read_file_at(o->launch_fd, LAUNCH_FILE_FAULT, FAULT_MAX, &text, NULL) < 0)
+                return false;
+
+        shown = str_escape(text);
+        (void) log_error(0, "%s The sandbox was not started.", shown ?: "A guard is missing.");
+        return true;
+}
+
+int podman_explain_early_end(const GuestRunOptions *options, int status) {
+        if (status < PODMAN_STATUS_FIRST || status > PODMAN_STATUS_LAST)
+                return log_error(-ECANCELED,
+                                "podman ended with status %d before the sandbox had taken over: nothing has run in it.", status);
+
+        if (!say_fault(options))
+                explain_failure(options, status);
+        return 0;
 }

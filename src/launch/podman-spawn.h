@@ -10,5 +10,6 @@
  * when there is no such program. */
 int podman_spawn(const GuestRunOptions *options, pid_t *ret);
 
-/* Says what to do about a podman that failed (exit status 125 to 127) before the guest took over. */
-void podman_explain_failure(const GuestRunOptions *options, int status);
+/* Says why podman ended by itself, with an exit status, before the guest had taken over. Returns 0 when that status is podman's own,
+ * which says as much as ours would, or -ECANCELED. */
+int podman_explain_early_end(const GuestRunOptions *options, int status);

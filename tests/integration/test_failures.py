@@ -284,8 +284,8 @@ def _(t):
     main = t.tempdir() / "linked"
     run("git", "-C", work, "worktree", "add", "-q", main)
     spare = t.tempdir()
-    # Were it run, this would be the guest program.
-    (spare / "claude-sandbox-guest").write_text("#!/bin/sh\ntouch %s/ran-spare\n" % main)
+    # Were it run, this would be the guest program. It does not end before the mounts are compared.
+    (spare / "claude-sandbox-guest").write_text("#!/bin/sh\ntouch %s/ran-spare\nsleep 60 & wait\n" % main)
     (spare / "claude-sandbox-guest").chmod(0o755)
     native = "/opt/claude-host/claude"
     (HOME / ".gitconfig").write_text("[user]\n\tname = x\n")
@@ -333,6 +333,20 @@ def _(t):
                          (re.escape(target), re.escape(fault)), p.stderr), (change, p.stderr)
     note("%d ways" % len(cases))
     assert_no_traces(PROFILE)
+
+
+@test("a podman or a container that ends before the guest has taken over: its status is not taken for the guest's")
+def _(t):
+    t.profile(PROFILE)
+    fails(t, "podman ended with status 0 before", env={"CLAUDE_PROFILE_PODMAN_BIN": str(t.podman("raise SystemExit(0)"))})
+    fails(t, "podman ended with status 3 before", env={"CLAUDE_PROFILE_PODMAN_BIN": str(t.podman("raise SystemExit(3)"))})
+    # Where the comparison comes in time it says what is wrong. That the process is about to end is no error of its own.
+    spare = t.tempdir()
+    (spare / "claude-sandbox-guest").write_text("#!/bin/sh\n")
+    (spare / "claude-sandbox-guest").chmod(0o755)
+    change = EDIT + "i = find(%r); args[i] = args[i].split(',')[0] + ',src=%s,dst=%s,ro'" % (GUEST_RUN + "/bin", spare, GUEST_RUN + "/bin")
+    for _ in range(10):
+        fails(t, "podman ended with status 0 before|is not as planned", env={"CLAUDE_PROFILE_PODMAN_BIN": str(t.podman(change))})
 
 
 @test("a guarded entry that is something else by the time the container is made, and guards that were not mounted, end the launch")

@@ -213,8 +213,19 @@ static void test_explanations(void **state) {
                 stage.settings.isolation = rows[i].isolation;
 
                 messages_begin();
-                podman_explain_failure(&(GuestRunOptions) { .plan = p, .podman = &podman }, 125);
+                assert_int_equal(podman_explain_early_end(&(GuestRunOptions) { .plan = p, .podman = &podman, .launch_fd = -EBADF }, 125), 0);
                 assert_one_message(messages_end(), rows[i].said);
+        }
+}
+
+/* Of itself podman ends with no other statuses. */
+static void test_early_ends(void **state) {
+        static const int statuses[] = { 0, 1, 124, 128, 137 };
+
+        for (size_t i = 0; i < ELEMENTSOF(statuses); i++) {
+                messages_begin();
+                assert_int_equal(podman_explain_early_end(&(GuestRunOptions) { .launch_fd = -EBADF }, statuses[i]), -ECANCELED);
+                assert_one_message(messages_end(), "nothing has run in it");
         }
 }
 
@@ -224,6 +235,7 @@ int main(void) {
                 cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_parent_death),
                 cmocka_unit_test(test_explanations),
+                cmocka_unit_test(test_early_ends),
         };
 
         return cmocka_run_group_tests(tests, stage_setup, scratch_remove);
