@@ -6,7 +6,8 @@
 #include "basic/fd.h"
 #include "bridge/poll-set.h"
 
-#define BATCH_MAX 64 /* descriptors in one turn of the loop */
+#define BATCH_MAX 64  /* descriptors in one turn of the loop */
+#define EVENTS_MAX 16 /* callbacks of sd-event in between */
 
 struct PollSet {
         int fd;
@@ -79,14 +80,28 @@ int poll_set_watch(PollSet *s, PollEntry *e, uint32_t events) {
         return 0;
 }
 
-int poll_set_turn(PollSet *s, int timeout) {
-        if (s->event_stirred) {
+/* Until nothing of it is ready, or others have waited long enough: new connections, first lines and timers
+ * would have to, behind thousands that always have something to say. */
+static int run_event(PollSet *s) {
+        for (int i = 0; i < EVENTS_MAX && s->event_stirred; i++) {
                 int r = sd_event_run(s->event, 0);
 
                 if (r < 0)
                         return r;
                 s->event_stirred = r > 0;
+                if (sd_event_get_state(s->event) == SD_EVENT_FINISHED)
+                        break;
         }
+
+        return 0;
+}
+
+int poll_set_turn(PollSet *s, int timeout) {
+        int r;
+
+        r = run_event(s);
+        if (r < 0 || sd_event_get_state(s->event) == SD_EVENT_FINISHED)
+                return r;
 
         s->next = 0;
         s->end = epoll_wait(s->fd, s->batch, BATCH_MAX, s->event_stirred ? 0 : timeout);

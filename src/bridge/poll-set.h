@@ -5,7 +5,7 @@
  * thousands of connections that all have something to say, each of them costs as much as there are
  * connections. And below another epoll each event costs two system calls and wakes two levels up. So the
  * descriptors of connections that are open are in an epoll of their own, which hands out a few at a time;
- * sd-event, for all that is rare, is one more descriptor in it, and gets one callback for each batch. */
+ * sd-event, for all that is rare, is one more descriptor in it, and gets a few callbacks for each batch. */
 
 #include <systemd/sd-event.h>
 

@@ -234,7 +234,7 @@ static void test_both_busy(void **state) {
 
         for (unsigned i = 1; i <= 50; i++) {
                 assert_true(turn(s));
-                assert_int_equal(calls, i);
+                assert_true(calls > i && calls <= i * MANY);
         }
         for (size_t i = 0; i < MANY; i++)
                 assert_true(s->guests[i].calls > 0);
