@@ -186,6 +186,18 @@ static void end_discard(Relay *r, RelaySide side) {
                         break;
 }
 
+int relay_take_unread(Relay *r, RelaySide side) {
+        RelayState state = r->flows[side].state;
+        RelayEnd *e = &r->ends[side];
+
+        if (!end_is_socket(e) || (state != RELAY_STATE_OPEN && state != RELAY_STATE_BROKEN))
+                return -EBADF;
+
+        (void) watch_one(r, e->in, &e->watched_in, 0);
+        e->out = -EBADF;
+        return TAKE_FD(e->in);
+}
+
 void relay_done(Relay *r) {
         for (RelaySide s = RELAY_A; s < _RELAY_SIDE_MAX; s++) {
                 RelayEnd *e = &r->ends[s];

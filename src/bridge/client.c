@@ -33,12 +33,15 @@ static void client_set_state(Client *c, ClientState state) {
         c->state = state;
 }
 
-static Client *client_free(Client *c) {
+Client *client_free(Client *c) {
         if (!c)
                 return NULL;
 
+        manager_remove(c->manager, c);
         if (c->ops)
                 c->ops->free(c);
+        if (c->lingers && c->fd >= 0)
+                linger_take(c->manager->linger, TAKE_FD(c->fd));
         sd_event_source_disable_unref(c->source);
         fd_close(c->fd);
         free(c->rest);
@@ -54,8 +57,7 @@ void client_report(Manager *m, Outcome outcome, Peer peer) {
         report_end(m->report, &end);
 }
 
-static void client_end_asking(Client *c, Outcome outcome, const char *asked_for) {
-        Manager *m = c->manager;
+static void client_account_asking(Client *c, Outcome outcome, const char *asked_for) {
         ConnectionEnd end = {
                 .outcome = outcome,
                 .service = c->service,
@@ -66,13 +68,17 @@ static void client_end_asking(Client *c, Outcome outcome, const char *asked_for)
 
         if (c->ops)
                 c->ops->account(c, &end);
-        report_end(m->report, &end);
-        manager_remove(m, c);
-        client_free(c);
+        report_end(c->manager->report, &end);
+}
+
+void client_account(Client *c, Outcome outcome) {
+        client_account_asking(c, outcome, NULL);
 }
 
 void client_end(Client *c, Outcome outcome) {
-        client_end_asking(c, outcome, NULL);
+        client_account(c, outcome);
+        c->lingers = c->ops && outcome != OUTCOME_STALLED;
+        client_free(c);
 }
 
 Outcome outcome_of_error(int error) {
@@ -132,7 +138,8 @@ static void client_refuse_name(Client *c, const Handshake *h, Outcome outcome) {
         if (!memmem(h->name, h->name_length, c->manager->manifest->token, WIRE_TOKEN_LENGTH))
                 name = memdup_nul(h->name, h->name_length);
 
-        client_end_asking(c, outcome, name);
+        client_account_asking(c, outcome, name);
+        client_free(c);
 }
 
 /* How long ago the connection was made, as far as that can still be told. It was accepted now, but may have

@@ -21,6 +21,7 @@ struct Client {
         Client *next;
         ClientState state;
         bool asks_supervisor; /* its service waits for an answer */
+        bool lingers;         /* what it gets is worth waiting for when it ends */
         int fd;               /* until the service takes it */
         uint64_t since;       /* when the connection was made */
         Peer peer;
@@ -37,8 +38,12 @@ struct Client {
  * this returns. */
 void client_begin(Manager *m, int fd, Peer peer);
 
-/* Ends and frees it. */
+/* Ends and frees it. What is on its way to the guest gets there (linger.h), unless it has stalled. */
 void client_end(Client *c, Outcome outcome);
+
+/* The same for one that goes because all do: first what there is to say of each, then the end, at once. */
+void client_account(Client *c, Outcome outcome);
+Client *client_free(Client *c);
 
 /* What client_end() says of connections that never became a client. */
 void client_report(Manager *m, Outcome outcome, Peer peer);

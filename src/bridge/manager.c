@@ -227,6 +227,8 @@ int manager_new(const Manifest *manifest, ManagerFds fds, Manager **ret) {
         if (r >= 0)
                 r = leave_new(m->event, report_budget(m->report), &m->leave);
         if (r >= 0)
+                r = linger_new(m->event, m->ready, &m->linger);
+        if (r >= 0)
                 r = manager_make_starter(m);
         if (r >= 0)
                 r = accept_start(m);
@@ -237,18 +239,30 @@ int manager_new(const Manifest *manifest, ManagerFds fds, Manager **ret) {
         return 0;
 }
 
+/* What there is to say comes first: with thousands of connections that keep us busy, and the others on this
+ * processor too, there may be no time for more. */
+static void manager_end_clients(Manager *m) {
+        for (Client *c = m->waiting; c; c = c->next)
+                client_account(c, OUTCOME_LAUNCH_ENDED);
+        for (Client *c = m->open; c; c = c->next)
+                client_account(c, OUTCOME_LAUNCH_ENDED);
+        report_flush(m->report);
+
+        while (m->waiting)
+                client_free(m->waiting);
+        while (m->open)
+                client_free(m->open);
+}
+
 Manager *manager_free(Manager *m) {
         if (!m)
                 return NULL;
 
-        while (m->waiting)
-                client_end(m->waiting, OUTCOME_LAUNCH_ENDED);
-        while (m->open)
-                client_end(m->open, OUTCOME_LAUNCH_ENDED);
-
+        manager_end_clients(m);
         starter_free(m->starter);
         free(m->supervisor_path);
         leave_free(m->leave);
+        linger_free(m->linger);
         report_free(m->report);
         peer_check_free(m->peers);
         relay_shared_free(m->relays);

@@ -7,6 +7,7 @@
 
 #include "basic/relay.h"
 #include "bridge/leave.h"
+#include "bridge/linger.h"
 #include "bridge/poll-set.h"
 #include "bridge/report.h"
 #include "bridge/starter.h"
@@ -20,8 +21,9 @@
 #define STALLED_MAX 256      /* relays with bytes that nobody takes; of more, the longest stalled one ends */
 #define DEFER_SECONDS 1      /* so long a connection without a byte stays in the kernel */
 
-/* For each relay two sockets, and what else there is: pipes, places before the handshake, and a handful. */
-#define DESCRIPTORS_MAX (2 * RELAYS_MAX + 2 * PIPE_POOL_MAX + 2 * WAITING_MAX + 64)
+/* For each relay two sockets, and what else there is: pipes, places before the handshake and after the end,
+ * and a handful. */
+#define DESCRIPTORS_MAX (2 * RELAYS_MAX + 2 * PIPE_POOL_MAX + 2 * WAITING_MAX + LINGER_MAX + 64)
 
 typedef struct Client Client;
 
@@ -34,6 +36,7 @@ typedef struct Manager {
         RelayShared *relays;
         Report *report;
         Leave *leave; /* to sign */
+        Linger *linger;
         char *supervisor_path; /* of its socket */
         Starter *starter;
 

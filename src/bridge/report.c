@@ -11,6 +11,7 @@
 
 #define STATUS_USEC (1 * USEC_PER_SEC)
 #define SUMMARY_USEC (10 * USEC_PER_SEC)
+#define LAST_USEC (USEC_PER_SEC / 2) /* for the last one: of the second that the unit has to end in */
 #define SERVICES_MAX WIRE_SERVICES_MAX
 
 struct Report {
@@ -220,11 +221,18 @@ Report *report_free(Report *r) {
         if (!r)
                 return NULL;
 
-        (void) send_summaries(r);
         sd_event_source_disable_unref(r->status_timer);
         sd_event_source_disable_unref(r->summary_timer);
         free(r);
         return NULL;
+}
+
+void report_flush(Report *r) {
+        if (!r)
+                return;
+
+        journal_wait_until(now_usec() + LAST_USEC);
+        (void) send_summaries(r);
 }
 
 void report_open(Report *r, size_t n_open) {

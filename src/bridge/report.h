@@ -30,7 +30,6 @@ typedef struct Report Report;
 /* Everything handed in must outlive the report. Returns 0 or negative errno. */
 int report_new(sd_event *event, const Manifest *manifest, PeerCheck *peers, Report **ret);
 
-/* Writes the summary of what was not told yet. */
 Report *report_free(Report *r);
 DEFINE_CLEANUP(Report *, report_free);
 #define _cleanup_report_ _cleanup_(report_freep)
@@ -42,6 +41,10 @@ Budget *report_budget(Report *r);
 
 void report_open(Report *r, size_t n_open);
 void report_end(Report *r, const ConnectionEnd *end);
+
+/* Writes the summary of what was not told yet; the last thing to say. Waits for a journal that is slow, for a
+ * part of a second. */
+void report_flush(Report *r);
 
 /* READY=1, with the first status text. */
 void report_ready(Report *r);

@@ -13,7 +13,8 @@
  * not read stops who sends to it. The masks follow from that state in one place, session_watch().
  *
  * The end of a source is passed on when all before it is written. A frame that was cut off by it is not
- * completed by anybody: the other side sees the same cut, or nothing of it if the header was cut. */
+ * completed by anybody: the other side sees the same cut, or nothing of it if the header was cut. A destination
+ * that takes no more breaks its flow; what it has said itself still goes the other way. */
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -71,21 +72,43 @@ static Side side_other(Side s) {
 
 /* Flows: each function returns 0 or negative errno, which ends the session. */
 
+/* Its destination has gone. */
+static void flow_break(ChromeSession *s, Side from) {
+        Flow *f = &s->flows[from];
+
+        f->ended = f->finished = true;
+        free(TAKE_PTR(f->left));
+        s->outcome = OUTCOME_BROKEN_OFF;
+}
+
+/* Returns the number of bytes that were taken. */
+static ssize_t flow_send(ChromeSession *s, Side from, const char *p, size_t n) {
+        ssize_t k;
+
+        k = send(s->fds[side_other(from)], p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (k >= 0) {
+                s->flows[from].bytes += (uint64_t) k;
+                return k;
+        }
+        if (errno == EPIPE || errno == ECONNRESET)
+                flow_break(s, from);
+        else if (errno != EAGAIN && errno != EINTR)
+                return -errno;
+
+        return 0;
+}
+
 /* Writes what it can; the rest is kept. Only called when nothing is left over. */
 static int flow_write(ChromeSession *s, Side from, const char *p, size_t n) {
-        int fd = s->fds[side_other(from)];
         Flow *f = &s->flows[from];
-        ssize_t k = 0;
+        ssize_t k;
 
-        if (n > 0) {
-                k = send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-                if (k < 0 && errno != EAGAIN && errno != EINTR)
-                        return -errno;
-                k = MAX(k, (ssize_t) 0);
-        }
-
-        f->bytes += (uint64_t) k;
-        if ((size_t) k == n)
+        if (n == 0)
+                return 0;
+        k = flow_send(s, from, p, n);
+        if (k < 0)
+                return (int) k;
+        if ((size_t) k == n || f->finished)
                 return 0;
 
         f->left = memdup_nul(p + k, n - (size_t) k);
@@ -97,17 +120,15 @@ static int flow_write(ChromeSession *s, Side from, const char *p, size_t n) {
 }
 
 static int flow_write_left(ChromeSession *s, Side from) {
-        int fd = s->fds[side_other(from)];
         Flow *f = &s->flows[from];
         ssize_t k;
 
-        k = send(fd, f->left + f->left_offset, f->left_end - f->left_offset, MSG_NOSIGNAL | MSG_DONTWAIT);
+        k = flow_send(s, from, f->left + f->left_offset, f->left_end - f->left_offset);
         if (k < 0)
-                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+                return (int) k;
 
-        f->bytes += (uint64_t) k;
         f->left_offset += (size_t) k;
-        if (f->left_offset == f->left_end)
+        if (f->left && f->left_offset == f->left_end)
                 free(TAKE_PTR(f->left));
 
         return 0;
@@ -134,9 +155,11 @@ static int flow_read(ChromeSession *s, Side from) {
                 int r;
 
                 n = recv(s->fds[from], in, sizeof(in), MSG_DONTWAIT);
+                if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                        return 0;
                 if (n < 0)
-                        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-                if (n == 0) {
+                        flow_break(s, side_other(from)); /* nobody is there to write to either */
+                if (n <= 0) {
                         f->ended = true;
                         if (!native_filter_is_between(&f->filter))
                                 s->outcome = OUTCOME_BAD_FRAME;

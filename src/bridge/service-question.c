@@ -37,7 +37,6 @@
 #define ANSWER_USEC (15 * USEC_PER_SEC) /* the supervisor's own bounds are lower */
 #define STALL_USEC (10 * USEC_PER_SEC)
 #define CHUNK_MAX (1 * MIB)
-#define DISCARD_MAX 16
 
 typedef enum QuestionState {
         QUESTION_READING,
@@ -84,17 +83,6 @@ static void question_watch(Question *q, uint32_t events, sd_event_io_handler_t f
                 client_end(q->client, OUTCOME_OUT_OF_RESOURCES);
 }
 
-/* TCP resets a connection that is closed with bytes unread, and the guest may lose an answer that it has not
- * read yet. */
-static void question_discard(Question *q) {
-        char buf[4096];
-
-        (void) shutdown(q->client->fd, SHUT_WR);
-        for (int i = 0; i < DISCARD_MAX; i++)
-                if (recv(q->client->fd, buf, sizeof(buf), MSG_DONTWAIT) <= 0)
-                        break;
-}
-
 /* Returns 1 when all is sent, 0 when the guest takes no more at present, or negative errno. */
 static int question_send(Question *q) {
         int fd = q->client->fd;
@@ -136,8 +124,6 @@ static int on_writable(sd_event_source *s, int fd, uint32_t revents, void *userd
                 return 0;
         }
 
-        if (r > 0)
-                question_discard(q);
         client_end(q->client, r > 0 ? q->outcome : OUTCOME_BROKEN_OFF);
         return 0;
 }
@@ -161,8 +147,6 @@ static void question_answer(Question *q, Outcome outcome) {
 
         r = question_send(q);
         if (r != 0) {
-                if (r > 0)
-                        question_discard(q);
                 client_end(c, r > 0 ? outcome : OUTCOME_BROKEN_OFF);
                 return;
         }
@@ -317,8 +301,11 @@ static void question_begin(Client *c) {
 static void question_break_off(Question *q) {
         const struct linger reset = { .l_onoff = 1 };
 
-        if (q->state == QUESTION_ANSWERING && q->sent < q->n_answer + q->n_contents)
-                (void) setsockopt(q->client->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        if (q->state != QUESTION_ANSWERING || q->sent == q->n_answer + q->n_contents)
+                return;
+
+        (void) setsockopt(q->client->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        q->client->fd = fd_close(q->client->fd);
 }
 
 static void question_free(Client *c) {
@@ -327,11 +314,11 @@ static void question_free(Client *c) {
         if (!q)
                 return;
 
+        sd_event_source_disable_unref(q->source);
         question_break_off(q);
         c->manager->n_questions--;
         if (q->counted)
                 c->manager->n_busy[c->service->id.kind]--;
-        sd_event_source_disable_unref(q->source);
         sd_event_source_disable_unref(q->timer);
         supervisor_call_free(q->call);
         fd_close(q->contents_fd);

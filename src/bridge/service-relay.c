@@ -92,8 +92,10 @@ static void session_free(Client *c) {
                 return;
 
         backend_done(&s->backend);
-        if (s->relaying)
+        if (s->relaying) {
+                c->fd = relay_take_unread(&s->relay, RELAY_A);
                 relay_done(&s->relay);
+        }
         free(s);
         c->session = NULL;
 }

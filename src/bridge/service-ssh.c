@@ -37,7 +37,6 @@
 #define MESSAGES_MAX 8       /* of a dialogue in one turn, for the same reason */
 #define HELD_FREE (1 * KIB)  /* that a connection may hold, however many there are */
 #define FAILURES_MAX ((size_t) 1024) /* sent at once */
-#define DISCARD_ROUNDS_MAX 4 /* reads of a scratch buffer each */
 
 typedef enum Side {
         GUEST,
@@ -439,20 +438,6 @@ static void session_begin(Client *c) {
         backend_connect(&s->backend);
 }
 
-/* A TCP socket that is closed with bytes unread resets its connection, and the guest may lose an answer that
- * it has not read yet. */
-static void session_discard(SshSession *s) {
-        Manager *m = s->backend.client->manager;
-        int fd = s->ends[GUEST].entry.fd;
-
-        if (fd < 0 || s->guest_ended)
-                return;
-
-        for (int i = 0; i < DISCARD_ROUNDS_MAX; i++)
-                if (recv(fd, m->scratch, sizeof(m->scratch), 0) <= 0)
-                        break;
-}
-
 static void session_free(Client *c) {
         SshSession *s = session_of(c);
 
@@ -463,11 +448,12 @@ static void session_free(Client *c) {
         leave_forget(c->manager->leave, &s->leave);
         if (s->has_leave)
                 session_return_leave(s);
-        session_discard(s);
         for (Side side = 0; side < _SIDE_MAX; side++) {
                 End *e = &s->ends[side];
 
                 (void) poll_set_watch(c->manager->ready, &e->entry, 0);
+                if (side == GUEST && !s->guest_ended && e->entry.fd >= 0)
+                        c->fd = TAKE_FD(e->entry.fd);
                 fd_close(e->entry.fd);
                 free(e->held);
                 free(e->waiting);

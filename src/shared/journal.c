@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "basic/alloc.h"
+#include "basic/clock.h"
 #include "basic/fd.h"
 #include "basic/str.h"
 #include "shared/journal.h"
@@ -62,6 +63,25 @@ int journal_format(const JournalEntry *e, char **ret, size_t *ret_n) {
         return 0;
 }
 
+static uint64_t wait_until;
+
+void journal_wait_until(uint64_t usec) {
+        wait_until = usec;
+}
+
+/* Returns the flag for sendto(2). */
+static int set_patience(int fd) {
+        uint64_t now = now_usec();
+        struct timeval left;
+
+        if (now >= wait_until)
+                return MSG_DONTWAIT;
+
+        left = (struct timeval) { .tv_sec = (time_t) ((wait_until - now) / USEC_PER_SEC),
+                .tv_usec = (suseconds_t) ((wait_until - now) % USEC_PER_SEC) };
+        return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0 ? MSG_DONTWAIT : 0;
+}
+
 int journal_send(const JournalEntry *e) {
         static const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
         static int fd = -EBADF; /* kept: a process's only one */
@@ -72,7 +92,7 @@ int journal_send(const JournalEntry *e) {
 
         /* A child may have closed what it inherited, and given the number to something else. */
         if (fd < 0 || owner != getpid()) {
-                fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+                fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
                 if (fd < 0)
                         return -errno;
                 owner = getpid();
@@ -83,7 +103,7 @@ int journal_send(const JournalEntry *e) {
                 return r;
 
         /* Not connected: the journal may have been restarted in between. */
-        if (sendto(fd, text, n, MSG_NOSIGNAL, (const struct sockaddr *) &address, sizeof(address)) < 0)
+        if (sendto(fd, text, n, MSG_NOSIGNAL | set_patience(fd), (const struct sockaddr *) &address, sizeof(address)) < 0)
                 return -errno;
 
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Structured journal entries. Sent without ever waiting: a journal that does not read, or does not run, must
- * not hold up whoever has something to say, and with sd_journal_sendv(3) it does. */
+/* Structured journal entries. Sent without waiting: a journal that does not read, or does not run, must not
+ * hold up whoever has something to say, and with sd_journal_sendv(3) it does. */
 
 #include <syslog.h>
 
@@ -45,3 +45,7 @@ int journal_format(const JournalEntry *e, char **ret, size_t *ret_n);
 
 /* Returns 0 or negative errno: -EAGAIN when the journal does not keep up, -ENOENT when there is none. */
 int journal_send(const JournalEntry *e);
+
+/* For who is about to end, and has no next time: from now on the journal is waited for, until then at most, in
+ * microseconds of CLOCK_MONOTONIC. */
+void journal_wait_until(uint64_t usec);

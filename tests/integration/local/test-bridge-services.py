@@ -569,6 +569,23 @@ class Chrome(ServiceTest):
         self.ended("broken-off")
         a.close()
 
+    def test_last_words_are_long(self):
+        """More than is read at a time, and the guest has said more when the host has gone."""
+        a = self.raw_host()
+        answer = frame(b"y" * 100000)
+        c = self.connect()
+        s = a.accept()
+        os.kill(self.bridge.process.pid, signal.SIGSTOP)
+        s.sendall(answer)
+        s.close()
+        c.sendall(frame(b"{}"))
+        os.kill(self.bridge.process.pid, signal.SIGCONT)
+        self.assertTrue(read_exactly(c, len(answer)) == answer)
+        self.assertEqual(c.recv(1), b"")
+        c.close()
+        self.ended("broken-off")
+        a.close()
+
     def test_cut_off(self):
         """N01: of a header that was cut nothing is passed on; the end is, and the journal knows."""
         a = self.raw_host()

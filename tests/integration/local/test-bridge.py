@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: MIT
 """The whole bridge program against stand-ins for agents and supervisor. Usage: test-bridge.py PROGRAM [TEST…]"""
 
+import contextlib
 import os
 import select
 import signal
 import socket
+import struct
 import time
 import unittest
 
 import bridge_harness as h
 from bridge_case import PROGRAM, SLACK, BridgeTest
-from bridge_harness import Agent, Bridge, Scope, read_all, read_exactly
+from bridge_harness import PLAIN, Agent, Bridge, Scope, read_all, read_exactly
 
 
 class Handshake(BridgeTest):
@@ -281,6 +283,156 @@ class Relays(BridgeTest):
         self.assertEqual(read_all(waiting), b"")
         e = self.journal.wait(lambda e: e["BRIDGE_REASON"] == "launch-ended" and e["MESSAGE_ID"] == h.SERVED)[0]
         self.assertEqual(e["BRIDGE_BYTES_IN"], "1")
+
+    def count_bad_tokens(self):
+        for _ in range(h.BURST + 100):
+            self.expect_refused_quietly(self.bridge.connect(b"GET / HTTP/1.1\r\n\r\n"))
+            self.journal.read()
+
+    def bad_tokens_were_told(self):
+        self.journal.read()
+        return any(e["BRIDGE_REASON"] == "bad-token" and "BRIDGE_COUNT" in e for e in self.journal.entries)
+
+    @staticmethod
+    def fill_journal():
+        """Each of these may have only so much on its way; and then it has so many messages."""
+        full = False
+        while not full:
+            full = True
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            s.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    s.sendto(b"BRIDGE_REASON=x\n", h.JOURNAL)
+                    full = False
+
+    def test_stop_says_first_what_there_is_to_say(self):
+        """Then it closes what is open, which may be so much that it does not come to the end of that: of requests that nobody wants
+        there are a few MiB on each of these."""
+        agent = Agent(self.bridge.paths["ssh-0"])
+        clients = []
+        for _ in range(64):
+            c = self.bridge.connect(self.bridge.line("ssh-0"))
+            c.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    c.send(h.LIST * 10000)
+            clients.append(c)
+        self.count_bad_tokens()
+        poll = select.poll()
+        for s in (self.journal.socket, *clients):
+            poll.register(s, select.POLLIN)
+        self.bridge.process.terminate()
+        while True:
+            ready = poll.poll(1000 * h.WAIT)
+            self.assertTrue(ready)
+            if all(fd == self.journal.socket.fileno() for fd, _ in ready):
+                self.journal.read()
+            else:
+                break
+        os.kill(self.bridge.process.pid, signal.SIGSTOP)  # as if that were all of its time
+        told = self.bad_tokens_were_told()
+        os.kill(self.bridge.process.pid, signal.SIGCONT)
+        self.assertEqual(self.bridge.process.wait(timeout=h.WAIT), 0)
+        self.assertTrue(told)
+        agent.close()
+
+    def test_stop_waits_for_the_journal(self):
+        """Not for long, where there is none that reads."""
+        for reads in (True, False):
+            with self.subTest(reads=reads):
+                c = self.bridge.connect(self.bridge.line() + b"x")
+                a = self.agent.accept()
+                self.count_bad_tokens()
+                self.fill_journal()
+                start = time.monotonic()
+                self.bridge.process.terminate()
+                self.assertEqual(select.select([c], [], [], 0.1)[0], [])
+                if reads:
+                    self.journal.read()
+                self.assertEqual(self.bridge.process.wait(timeout=h.WAIT), 0)
+                self.assertLess(time.monotonic() - start, 1 + SLACK)
+                self.assertEqual(self.bad_tokens_were_told(), reads)
+                self.journal.entries.clear()
+                a.close()
+                self.bridge.spawn().wait_ready()
+
+
+class Lingering(BridgeTest):
+    """An agent has answered and gone, and the guest says more before it has read all of the answer."""
+
+    LINGERING_MAX = 64
+    ANSWER = struct.pack(">IB", 100001, 12) + b"a" * 100000
+
+    def setUp(self):
+        super().setUp()
+        self.agents = {PLAIN: self.agent, "ssh-0": Agent(self.bridge.paths["ssh-0"])}
+
+    def tearDown(self):
+        self.agents["ssh-0"].close()
+        super().tearDown()
+
+    def begin(self, service=PLAIN):
+        c = socket.socket()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        c.settimeout(h.WAIT)
+        c.connect(self.bridge.address)
+        c.sendall(self.bridge.line(service) + h.LIST)
+        a = self.agents[service].accept()
+        self.assertEqual(read_exactly(a, 5), h.LIST)
+        a.sendall(self.ANSWER)
+        a.close()
+        self.assertEqual(read_exactly(c, 1000), self.ANSWER[:1000])
+        c.sendall(h.LIST)
+        self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)
+        self.journal.entries.clear()
+        return c
+
+    @staticmethod
+    def is_reset(c):
+        """Says more until that is answered by a reset, but not for long."""
+        deadline = time.monotonic() + h.WAIT
+        c.settimeout(h.WAIT)
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            while time.monotonic() < deadline:
+                c.send(b"x")
+                select.select([c], [], [], 0.05)
+            return False
+        return True
+
+    def test_answer_comes_whole(self):
+        for service in (PLAIN, "ssh-0"):
+            with self.subTest(service=service):
+                c = self.begin(service)
+                c.sendall(h.LIST)
+                self.assertEqual(read_all(c), self.ANSWER[1000:])
+                c.close()
+
+    def test_not_for_ever(self):
+        c = self.begin()
+        start = time.monotonic()
+        self.assertEqual(read_all(c), self.ANSWER[1000:])
+        self.assertTrue(self.is_reset(c))
+        self.assertGreater(time.monotonic() - start, 3)
+
+    def test_not_too_much(self):
+        c = self.begin()
+        self.assertEqual(read_all(c), self.ANSWER[1000:])
+        with self.assertRaises((ConnectionResetError, BrokenPipeError)):
+            for _ in range(100):
+                c.sendall(b"x" * 100000)
+
+    def test_not_too_many(self):
+        first = self.begin()
+        others = [self.begin() for _ in range(self.LINGERING_MAX - 1)]
+        cpu = self.bridge.cpu()
+        self.assertEqual(read_all(others[0]), self.ANSWER[1000:])
+        self.begin()
+        # The oldest, and not because its time has come: then that of the next would have, too.
+        self.assertTrue(self.is_reset(first))
+        others[1].sendall(h.LIST)
+        self.assertEqual(read_all(others[1]), self.ANSWER[1000:])
+        self.assertLess(self.bridge.cpu() - cpu, 0.3)
 
 
 class Sealed(BridgeTest):
