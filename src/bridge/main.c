@@ -32,6 +32,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include <linux/netlink.h>
@@ -41,7 +42,9 @@
 #include "basic/io.h"
 #include "basic/log.h"
 #include "basic/path.h"
+#include "bridge/cgroup-tree.h"
 #include "bridge/manager.h"
+#include "bridge/seal-files.h"
 #include "bridge/seal.h"
 #include "bridge/slice.h"
 #include "shared/manifest.h"
@@ -137,6 +140,50 @@ static int load_manifest(Manifest **ret) {
         return 0;
 }
 
+/* What is listed for connections: control groups, and claude's native hosts. Their directory may be made, and made anew, while
+ * we run, so it is the one above. */
+static int give_up_files(const Manifest *manifest) {
+        _cleanup_free_ char *above = NULL;
+        const char *directories[3] = {};
+        size_t n = 0;
+        sd_id128_t id;
+        int r;
+
+        /* sd-event wants it for its timers, and libsystemd then knows it without its file. */
+        (void) sd_id128_get_boot(&id);
+
+        for (size_t i = 0; i < manifest->n_services; i++)
+                if (manifest->services[i].id.kind == SERVICE_CHROME) {
+                        const char *path = manifest->services[i].path;
+
+                        above = memdup_nul(path, MAX((size_t) (path_last(path) - path), (size_t) 1));
+                        if (!above)
+                                return log_oom();
+                        directories[n++] = above;
+                }
+        directories[n] = cgroup_tree_mount();
+
+        r = seal_files(directories);
+        if (r == -EOPNOTSUPP)
+                log_notice("There is no Landlock here (Linux 5.13 and later have it, where it is not turned off): if a guest took "
+                           "this process over, it could read this user's files.");
+        else if (r < 0)
+                return log_error(r, "Cannot give up the user's files");
+
+        return 0;
+}
+
+/* Where this is our unit, or something like it: see seal.h. */
+static int give_up_rights(const Manifest *manifest) {
+        int r;
+
+        r = seal();
+        if (r < 0)
+                return log_error(r, "Cannot give up rights over other processes");
+
+        return r > 0 ? give_up_files(manifest) : 0;
+}
+
 static int run(void) {
         _cleanup_manifest_ Manifest *manifest = NULL;
         _cleanup_manager_ Manager *m = NULL;
@@ -161,9 +208,12 @@ static int run(void) {
         }
 
         (void) slice_ask_longer();
-        r = seal();
-        if (r < 0)
-                return log_error(r, "Cannot give up rights over other processes");
+        r = give_up_rights(manifest);
+        if (r < 0) {
+                fd_close(fds.listen);
+                fd_close(fds.diag);
+                return r;
+        }
         r = manager_new(manifest, fds, &m);
         if (r < 0)
                 return r;

@@ -251,6 +251,8 @@ def _(t):
     assert p.returncode == 126 and "Permission denied" in p.stderr, p
     status = run("sudo", "cat", "/proc/%s/status" % pid).stdout
     assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status, status
+    # What it may open no more is in no file of /proc. It says when it could not give that up.
+    assert not [e for e in journal("_PID=" + pid) if "Landlock" in e.get("MESSAGE", "")]
     finish(launch)
 
 

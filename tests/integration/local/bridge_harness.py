@@ -7,6 +7,7 @@ bound; nothing sleeps for luck.
 
 import collections
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -29,6 +30,7 @@ SIGNED = "279a61ccb42646efaeef397914ed52f2"
 WAIT = 10.0
 BURST, PER_SECOND = 200, 20  # entries in the journal: at once, and after that
 NETLINK_SOCK_DIAG = 4
+LANDLOCK_CREATE_RULESET = 444  # with every architecture
 JOURNAL = "/run/systemd/journal/socket"
 SERVED = "aea2a4c9987e42e4843f915ab144c408"
 REFUSED = "2fc7d2193e544122bf2855c6c38ce197"
@@ -65,12 +67,19 @@ def cgroup_mount():
     return skip("no cgroup2")
 
 
-def filter_nothing():
-    """A filter of system calls that allows all, where the bridge's unit has one that does not."""
+def filter_nothing(landlock=True):
+    """A filter of system calls that allows all, where the bridge's unit has one that does not. Or all but Landlock, as an old kernel."""
     libc = ctypes.CDLL(None)
-    allow = ctypes.create_string_buffer(struct.pack("=HBBI", 0x06, 0, 0, 0x7fff0000))  # BPF_RET, SECCOMP_RET_ALLOW
-    program = struct.pack("@HP", 1, ctypes.addressof(allow))
+    steps = [(0x06, 0, 0, 0x7fff0000)]  # BPF_RET, SECCOMP_RET_ALLOW
+    if not landlock:  # load the call's number, compare, SECCOMP_RET_ERRNO
+        steps = [(0x20, 0, 0, 0), (0x15, 0, 1, LANDLOCK_CREATE_RULESET), (0x06, 0, 0, 0x00050000 | errno.ENOSYS)] + steps
+    filter_ = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = struct.pack("@HP", len(steps), ctypes.addressof(filter_))
     assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+
+
+def has_landlock():
+    return ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, 0, 1) > 0  # its version
 
 
 class Scope:
@@ -166,11 +175,11 @@ class Agent:
 
 class Bridge:
     def __init__(self, program, scope, services=("ssh-0", "gpg"), address="127.0.0.1", ssh_keys=None,
-                 **options):
+                 chrome="chrome", **options):
         self.program = program
         self.directory = tempfile.mkdtemp(prefix="bridge-test.")
         # `chrome` has a directory, `clipboard` and `open` have nothing.
-        self.paths = {s: "%s/%s" % (self.directory, s if s == "chrome" else s + ".sock")
+        self.paths = {s: os.path.join(self.directory, chrome if s == "chrome" else s + ".sock")
                       for s in services if s not in ("clipboard", "open")}
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.listener.bind((address, 0))
@@ -189,11 +198,16 @@ class Bridge:
             json.dump(manifest, f)
         self.spawn(**options)
 
-    def spawn(self, descriptors=None, environment=None, listen_pid="$$", diag=True, filtered=False):
+    def spawn(self, descriptors=None, environment=None, listen_pid="$$", diag=True, filtered=False,
+              landlock=True):
         fds = [self.listener.fileno()] + ([self.diag.fileno()] if diag else [])
         env = {"CREDENTIALS_DIRECTORY": self.directory, "NOTIFY_SOCKET": self.directory + "/notify",
                "XDG_RUNTIME_DIR": self.directory, "LISTEN_FDS": str(len(fds)), "PATH": os.environ["PATH"]}
         env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+        if filtered and "ASAN_OPTIONS" in env:
+            env["ASAN_OPTIONS"] += ":detect_leaks=0"  # that reads /proc
+        elif filtered:
+            env["ASAN_OPTIONS"] = "detect_leaks=0"
         env.update(environment or {})
 
         def prepare():
@@ -203,7 +217,7 @@ class Bridge:
                 os.dup2(400 + i, 3 + i)
             os.closerange(3 + len(fds), 4096)
             if filtered:
-                filter_nothing()
+                filter_nothing(landlock)
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 

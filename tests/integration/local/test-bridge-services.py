@@ -10,11 +10,13 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -34,6 +36,7 @@ MIB = 1 << 20
 
 class ServiceTest(unittest.TestCase):
     services = ("clipboard", "open", "chrome")
+    options = {}
 
     @classmethod
     def setUpClass(cls):
@@ -46,7 +49,7 @@ class ServiceTest(unittest.TestCase):
     def setUp(self):
         self.scope.join(self.scope.inner)
         self.journal = Journal()
-        self.bridge = Bridge(BRIDGE, self.scope, services=self.services).wait_ready()
+        self.bridge = Bridge(BRIDGE, self.scope, services=self.services, **self.options).wait_ready()
 
     def tearDown(self):
         self.bridge.stop()
@@ -138,6 +141,8 @@ class Supervisor:
 
 
 class Clipboard(ServiceTest):
+    options = {"filtered": True}  # as in its unit: it asks by the supervisor's socket, and reads a descriptor that it is given
+
     def use(self, script, program="wl-paste", **options):
         """A stand-in for the host's program, and the supervisor that runs it. It notes each call in the file log."""
         self.log = self.bridge.directory + "/log"
@@ -796,6 +801,53 @@ class Chrome(ServiceTest):
         self.assertEqual(read_all(c), b"")
         self.ended("backend-gone")
         c.close()
+
+
+class SealedChrome(Chrome):
+    """As in its unit: it may list the directory above that of the native hosts, and no other."""
+
+    def setUp(self):
+        self.above = tempfile.mkdtemp(prefix="bridge-test.")
+        os.mkdir(self.above + "/here")
+        os.symlink("here", self.above + "/link")
+        self.options = {"filtered": True, "chrome": self.above + "/link/chrome"}
+        super().setUp()
+
+    def tearDown(self):
+        super().tearDown()
+        shutil.rmtree(self.above)
+
+    def expect_echo(self, text):
+        c = self.connect()
+        self.echo(c, text)
+        c.close()
+
+    def test_directory_that_comes_and_goes(self):
+        directory = self.bridge.paths["chrome"]
+        c = self.connect()
+        self.assertEqual(read_all(c), b"")
+        c.close()
+        host = NativeHost(directory, "1")
+        self.expect_echo("made after the start")
+        os.rename(directory, directory + "-old")
+        other = NativeHost(directory, "2")
+        self.expect_echo("put into its place")
+        self.assertTrue(other.frames)
+        self.assertEqual(len(host.frames), 1)
+        other.end()
+        host.end()
+
+    def test_no_other_directory(self):
+        """The same path leads elsewhere since: it can be entered, as all could, but not be listed."""
+        host = NativeHost(self.above + "/there/chrome", "1")
+        os.unlink(self.above + "/link")
+        os.symlink("there", self.above + "/link")
+        if h.has_landlock():
+            c = self.connect()
+            self.assertEqual(read_all(c), b"")
+            c.close()
+            self.ended("backend-gone")
+        host.end()
 
 
 if __name__ == "__main__":

@@ -448,6 +448,28 @@ class Sealed(BridgeTest):
         self.assertEqual(self.filters(self.bridge.process.pid), self.filters("self") + 2)
         self.expect_served()
 
+    def test_names_of_control_groups(self):
+        """They are looked up when somebody has connected: here, in the launch's scope and outside of it."""
+        later = self.scope.path + "/later"
+        os.mkdir(self.scope.mount + later)
+        try:
+            for place, reason in ((self.scope.inner, "bad-token"), (later, "bad-token"), (self.scope.home, "foreign-cgroup")):
+                self.scope.join(place)
+                e = self.expect_refused(self.bridge.connect(self.bridge.line(token="f" * 64)), reason)
+                self.assertEqual(e["PEER_CGROUP"], place)
+        finally:
+            self.scope.join(self.scope.inner)
+            os.rmdir(self.scope.mount + later)
+
+
+class SealedWithoutLandlock(BridgeTest):
+    options = {"filtered": True, "landlock": False}
+
+    def test_goes_on(self):
+        self.expect_served()
+        self.bridge.process.terminate()
+        self.assertEqual(self.bridge.process.stderr.read().count(b"There is no Landlock here"), 1)
+
 
 class GpgAgent(BridgeTest):
     service = "ssh-0"  # that goes on meanwhile
