@@ -190,7 +190,9 @@ static void connection_end(Connection *c) {
         paste_abandon(c);
         if (c->holds) {
                 event_launch_ended(c);
-                if (!c->done) {
+                if (c->done)
+                        (void) worker_sweep_bridge(s, c->id);
+                else {
                         _cleanup_free_ char *name = NULL;
 
                         if (asprintf_to(&name, "%s-%s", s->profile, c->id) >= 0)

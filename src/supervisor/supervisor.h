@@ -122,6 +122,7 @@ void worker_answer(Worker *w, const siginfo_t *si);
 /* Starts a child that sweeps the launch directory `name`; nothing if one does already. */
 int worker_sweep(Supervisor *s, const char *name);
 int worker_sweep_all(Supervisor *s);
+int worker_sweep_bridge(Supervisor *s, const char *id);
 int worker_sweep_containers(Supervisor *s);
 
 /* What a client asks for: 0, and the answer comes when it is done, or negative errno. */

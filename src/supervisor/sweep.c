@@ -25,6 +25,7 @@
 
 #define CLAIM_TRIES 100
 #define CLAIM_INTERVAL_MSEC 20
+#define BRIDGE_STOP_USEC (2 * USEC_PER_SEC) /* its unit's TimeoutStopSec= is 1 s */
 
 /* A dying process closes its descriptors one by one: the supervisor may see the connection end before the lock falls. */
 static int claim(int base_fd, const char *name) {
@@ -40,21 +41,41 @@ static int claim(int base_fd, const char *name) {
         return -EBUSY;
 }
 
-static int stop_scope(const Dirs *dirs, const char *profile, const char *id) {
+static int stop_unit(sd_bus *bus, const char *unit, uint64_t kill_usec) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = unit_stop(bus, unit, kill_usec, &why);
+        return r < 0 ? log_error(r, "Cannot stop %s (%s)", unit, why ?: "no answer") : 0;
+}
+
+static int stop_units(const Dirs *dirs, const char *profile, const char *id) {
         _cleanup_launch_units_ LaunchUnits units = { 0 };
         _cleanup_bus_ sd_bus *bus = NULL;
-        _cleanup_free_ char *why = NULL;
         int r;
 
         r = launch_units_make(profile, id, &units);
         if (r >= 0)
                 r = user_bus_open(dirs, &bus);
-        if (r >= 0)
-                r = unit_stop(bus, units.scope, SANDBOX_STOP_USEC, &why);
         if (r < 0)
-                return log_error(r, "Cannot stop %s (%s)", units.scope ?: "the scope", why ?: "no answer");
+                return log_error(r, "Cannot stop launch %s", id);
 
-        return 0;
+        (void) stop_unit(bus, units.scope, SANDBOX_STOP_USEC);
+        return stop_unit(bus, units.bridge, BRIDGE_STOP_USEC);
+}
+
+int sweep_bridge(const Dirs *dirs, const char *profile, const char *id) {
+        _cleanup_launch_units_ LaunchUnits units = { 0 };
+        _cleanup_bus_ sd_bus *bus = NULL;
+        int r;
+
+        r = launch_units_make(profile, id, &units);
+        if (r >= 0)
+                r = user_bus_open(dirs, &bus);
+        if (r < 0)
+                return EXIT_FAILURE; /* without a manager there is no bridge */
+
+        return stop_unit(bus, units.bridge, BRIDGE_STOP_USEC) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int default_access(const Dirs *dirs, const char *profile, PodmanAccess *ret) {
@@ -99,7 +120,7 @@ int sweep_launch(const Dirs *dirs, const char *name) {
 
         /* Not born yet: its launcher died before it had anything else. */
         if (launch_dir_parse_name(name, &profile, &id) >= 0) {
-                (void) stop_scope(dirs, profile, id);
+                (void) stop_units(dirs, profile, id);
 
                 r = podman_access_read(fd, &podman);
                 if (r == -ENOENT)

@@ -16,10 +16,15 @@
 #include "supervisor/supervisor.h"
 #include "supervisor/sweep.h"
 
+#define BRIDGE_SWEEP_USEC (30 * USEC_PER_SEC) /* a manager that hangs */
 #define PLACED_FD 1000 /* above all that the supervisor has: CONNECTIONS_MAX and what belongs to them */
 
 static int run_sweep(const Supervisor *s, const void *argument) {
         return sweep_launch(s->dirs, argument);
+}
+
+static int run_sweep_bridge(const Supervisor *s, const void *argument) {
+        return sweep_bridge(s->dirs, s->profile, argument);
 }
 
 static int run_sweep_containers(const Supervisor *s, const void *argument) {
@@ -187,6 +192,11 @@ static int sweep_if_dead(int base_fd, const char *name, void *userdata) {
 
 int worker_sweep_all(Supervisor *s) {
         return launch_dir_foreach(s->base_fd, s->profile, sweep_if_dead, s);
+}
+
+int worker_sweep_bridge(Supervisor *s, const char *id) {
+        return worker_start(s, &(WorkerTask) { .run = run_sweep_bridge, .argument = id, .output_fd = -EBADF,
+                        .timeout_usec = BRIDGE_SWEEP_USEC }, NULL);
 }
 
 int worker_sweep_containers(Supervisor *s) {

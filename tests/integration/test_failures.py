@@ -194,6 +194,33 @@ def _(t):
           env={"CLAUDE_PROFILE_SANDBOX_SSH_AGENT": "1", "SSH_AUTH_SOCK": agent.path})
 
 
+@test("a bridge that puts its end off does not outlive its launch, nor hold it up")
+def _(t):
+    agent = t.ssh_agent()
+    stub = t.program("""
+import os, signal, socket
+def notify(text):
+    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text, os.environ["NOTIFY_SOCKET"])
+signal.signal(signal.SIGTERM, lambda *_: notify(b"EXTEND_TIMEOUT_USEC=600000000"))
+notify(b"READY=1")
+while True:
+    signal.pause()
+""")
+    drop_in(t, "claude-bridge@.service", "[Service]\nExecStart=\nExecStart=%s\nSystemCallFilter=\nNoExecPaths=\nExecPaths=\n" % stub)
+    for end in (lambda l: l.signal(signal.SIGTERM), lambda l: l.signal(signal.SIGKILL),
+                lambda l: systemctl("stop", "--no-block", l.scope), lambda l: systemctl("stop", "--no-block", "claude-sandbox@%s.service" % PROFILE)):
+        t.profile(PROFILE)
+        launch = Launch(t, PROFILE, "sh", "-c", "echo ready; exec cat", cwd=t.tempdir(),
+                        env={"CLAUDE_PROFILE_SANDBOX_SSH_AGENT": "1", "SSH_AUTH_SOCK": agent.path})
+        launch.expect("ready")
+        port = launch.port
+        with socket.create_connection(("127.0.0.1", port)):
+            wait_for(lambda: unit_property(launch.bridge, "ActiveState") == "active", 10, "the bridge")
+            end(launch)
+            # Ten seconds for the manager's job, and three that it gets then.
+            note("gone after %.2f s" % launch.assert_gone(20, port))
+
+
 # --- podman ---------------------------------------------------------------------------------------------------
 
 @test("podman is missing, is no program, fails, dies or ends without a word")

@@ -25,6 +25,7 @@
 #include "launch/supervisor-client.h"
 #include "scratch.h"
 #include "launch-stage.h"
+#include "stand-in-manager.h"
 #include "shared/podman.h"
 #include "supervisor/peer.h"
 #include "supervisor/supervisor.h"
@@ -354,6 +355,47 @@ static void test_leftovers(void **state) {
         start_supervisor();
 }
 
+/* The manager for one connection of the supervisor's, of whose last job nothing is heard until it kills. */
+static void await_manager(StandInManager *m) {
+        struct timespec deadline;
+
+        assert_int_equal(clock_gettime(CLOCK_REALTIME, &deadline), 0);
+        deadline.tv_sec += (time_t) (EVENT_USEC / USEC_PER_SEC);
+        assert_int_equal(pthread_timedjoin_np(m->thread, NULL, &deadline), 0);
+        m->listen_fd = fd_close(m->listen_fd);
+        assert_int_equal(unlink(in_scratch("run/bus")), 0);
+}
+
+/* A bridge in a guest's hands has its end put off. Its launch has ended in good order, or its launcher died. */
+static void test_bridge_that_stays(void **state) {
+        StandInManager m = { .jobs = &(JobAnswer) { .result = NULL }, .n_jobs = 1 };
+        int line = connect_supervisor();
+
+        manager_start(&m, in_scratch("run/bus"));
+        assert_int_equal(hold(line, "0000000d"), 0);
+        supervisor_done(line, 0);
+        fd_close(line);
+        await_manager(&m);
+        assert_string_equal(m.log, "StopUnit claude-bridge@work-0000000d.service replace\n");
+        assert_int_equal(m.kills, 1);
+}
+
+static void test_bridge_that_stays_of_a_dead_launcher(void **state) {
+        static const JobAnswer jobs[] = { { .result = "done" }, { .result = NULL } };
+        StandInManager m = { .jobs = jobs, .n_jobs = ELEMENTSOF(jobs) };
+        int line = connect_supervisor(), dir = make_launch("work-0000000e");
+
+        manager_start(&m, in_scratch("run/bus"));
+        assert_int_equal(hold(line, "0000000e"), 0);
+        fd_close(line);
+        fd_close(dir);
+        await_manager(&m);
+        assert_string_equal(m.log, "StopUnit claude-sandbox-work-0000000e.scope replace\n"
+                                   "StopUnit claude-bridge@work-0000000e.service replace\n");
+        assert_int_equal(m.kills, 1);
+        wait_until_gone("work-0000000e");
+}
+
 /* A stop ends it, also with a launch that holds on, and takes the socket away. */
 static void test_stop(void **state) {
         _cleanup_close_ int line = connect_supervisor();
@@ -402,6 +444,8 @@ int main(void) {
                 cmocka_unit_test(test_too_many),
                 cmocka_unit_test(test_gpg_agent),
                 cmocka_unit_test(test_leftovers),
+                cmocka_unit_test(test_bridge_that_stays),
+                cmocka_unit_test(test_bridge_that_stays_of_a_dead_launcher),
                 cmocka_unit_test(test_stop),
         };
 
