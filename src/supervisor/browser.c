@@ -115,18 +115,22 @@ static bool may_start(Supervisor *s) {
         return s->browser_starts <= STARTS_MAX;
 }
 
+static int refuse(Supervisor *s, const char *id, int error, const char *why) {
+        return refusal_may_be_told(s, id) ? log_error(error, "The bridge of launch %s asked for a page%s", id, why) : error;
+}
+
 int browser_start(Connection *c, const char *id, const char *url) {
         _cleanup_host_programs_ HostPrograms programs = {};
         Supervisor *s = c->supervisor;
         int r;
 
         if (!chrome_url_is_allowed(url, strlen(url)))
-                return log_error(-EPERM, "A bridge asked for a page that is none of claude's own; it is not opened");
+                return refuse(s, id, -EPERM, " that is none of claude's own; it is not opened");
         r = supervisor_read_programs(s, id, &programs);
         if (r >= 0 && !programs.browser)
                 r = -EPERM;
         if (r < 0)
-                return log_error(r, "A bridge asked for a page of launch %s, which opens none", id);
+                return refuse(s, id, r, ", but the launch opens none");
         if (!may_start(s))
                 return -EBUSY;
 

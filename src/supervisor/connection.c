@@ -274,6 +274,7 @@ Connection *connection_free(Connection *c) {
                         break;
                 }
 
+        refusals_clear(&c->refusals);
         (void) watch_free(c->watch);
         (void) sd_event_source_disable_unref(c->io);
         fd_close(c->fd);

@@ -147,8 +147,10 @@ int paste_start(Connection *c, const char *id, const char *arguments, const char
                 r = supervisor_read_programs(s, id, &programs);
         if (r >= 0 && !programs.paste)
                 r = -EPERM;
+        if (r < 0 && refusal_may_be_told(s, id))
+                return log_error(r, "The bridge of launch %s asked for what it may not have of the clipboard", id);
         if (r < 0)
-                return log_error(r, "A bridge asked for what launch %s may not have of the clipboard", id);
+                return r;
 
         *ret_reason = "busy";
         if (worker_count(s, run_paste) >= PASTES_MAX)

@@ -228,6 +228,7 @@ Supervisor *supervisor_free(Supervisor *s) {
                 (void) connection_free(s->connections);
         while (s->workers)
                 (void) worker_free(s->workers);
+        refusals_clear(&s->refusals);
 
         (void) sd_event_source_disable_unref(s->accept);
         (void) sd_event_source_disable_unref(s->stop_timer);

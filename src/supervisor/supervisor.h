@@ -7,13 +7,13 @@
 #include "shared/dirs.h"
 #include "shared/host-programs.h"
 #include "shared/launch-dir.h"
+#include "supervisor/refusals.h"
 #include "supervisor/request.h"
 
 #define CONNECTIONS_MAX 512
 #define CONNECTIONS_OF_UNIT_MAX 16 /* a bridge wants 9 at most, a launcher 2 */
 #define WORKERS_MAX 64
 
-typedef struct Supervisor Supervisor;
 typedef struct Worker Worker;
 typedef struct Watch Watch;
 
@@ -35,6 +35,7 @@ typedef struct Connection {
         uint64_t since_usec;           /* CLOCK_MONOTONIC */
         bool done;
         int status;
+        Refusals refusals; /* of its launch */
 } Connection;
 
 /* What a child does, there: it returns the exit status. And what its end means. */
@@ -86,6 +87,7 @@ struct Supervisor {
         sd_event_source *newborn_watch, *newborn_timer;
         sd_event_source *idle_timer;
         uint64_t complained_usec; /* clients choose how often there is something to complain of */
+        Refusals refusals; /* of launches that are not held */
         bool stopping;
 };
 

@@ -4,11 +4,12 @@
 host's wl-paste and for claude's native-messaging host. No systemd: so the supervisor cannot start a browser here.
 Usage: test-bridge-services.py BRIDGE SUPERVISOR [TEST…]
 
-BRIDGE sends its keepalives after 0.3 s instead of 20 s."""
+BRIDGE sends its keepalives after 0.3 s instead of 20 s, SUPERVISOR sums refusals up after 0.5 s instead of 10 s."""
 
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -30,6 +31,7 @@ with open(BRIDGE, "rb") as f:
     SANITIZED = b"__asan_init" in f.read()  # keeps what was freed for a while
 KEEPALIVE = b'{"method":"claude_profile_keepalive","params":{}}'
 KEEPALIVE_SECONDS = 0.3
+REFUSALS_TOLD_MAX, REFUSALS_SECONDS = 5, 0.5
 PNG = b"\x89PNG\r\n\x1a\n"
 MIB = 1 << 20
 
@@ -390,6 +392,50 @@ class Clipboard(ServiceTest):
                              ({"ok": False, "reason": "refused"}, []))
         self.assertEqual(self.supervisor.ask(request="open", id=h.ID, url="https://clau.de/chrome"), ({"ok": False}, []))
         self.assertEqual(len(self.calls()), 1)
+
+
+    def read_messages(self, match, count):
+        """Until so many lines of the supervisor's match."""
+        deadline = time.monotonic() + h.WAIT
+        text = getattr(self, "text", "")
+        while len(re.findall(match, text)) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.supervisor.process.stderr], [], [], left)[0]:
+                raise AssertionError("not said: %s in %r" % (match, text[-500:]))
+            text += os.read(self.supervisor.process.stderr.fileno(), 65536).decode()
+        self.text = text
+
+    def test_refusals_do_not_fill_the_log(self):
+        """A bridge in a guest's hands asks again and again: a few are told, the others counted, and those of other launches not hidden."""
+        self.use("echo ok")
+        other = self.supervisor.connect()
+        other.sendall(b'{"request":"hold","id":"0000beef","directory":"/"}\n')
+        self.assertEqual(read_exactly(other, 12), b'{"ok":true}\n')
+        floods, start = 600, time.monotonic()
+        for i in range(floods // 2):
+            self.supervisor.ask(request="paste", id=h.ID, arguments="--watch id")
+            self.supervisor.ask(request="open", id=h.ID, url="https://evil.example/%d" % i)
+            if i == REFUSALS_TOLD_MAX:
+                for id in ("0000beef", "ffffffff"):
+                    self.supervisor.ask(request="open", id=id, url="https://evil.example/")
+        self.read_messages("launch (0000beef|ffffffff) asked", 2)
+        # It tells how many by itself, when a while has passed.
+        self.read_messages("more requests of the bridge of launch %s were refused" % h.ID, 1)
+        # And the rest at the latest when the launch ends.
+        for _ in range(3 * REFUSALS_TOLD_MAX):
+            self.supervisor.ask(request="paste", id=h.ID, arguments="--watch id")
+        floods += 3 * REFUSALS_TOLD_MAX
+        took = time.monotonic() - start
+        other.sendall(b'{"request":"done","status":0}\n')
+        other.close()
+        text = self.text + self.supervisor.stop()
+        del self.supervisor
+        told = len(re.findall("launch %s asked" % h.ID, text))
+        counted = [int(n) for n in re.findall("([0-9]+) more requests of the bridge of launch %s" % h.ID, text)]
+        self.assertEqual(told + sum(counted), floods)
+        self.assertLessEqual(told, REFUSALS_TOLD_MAX * (took / REFUSALS_SECONDS + 1))
+        self.assertLessEqual(len(counted), took / REFUSALS_SECONDS + 2)
+        self.assertNotIn("evil", text)
 
 
 class Open(ServiceTest):
