@@ -183,12 +183,12 @@ static int flow_copy(Relay *r, RelaySide from) {
 
 static void flow_drain_pipe(Relay *r, RelaySide from) {
         RelayFlow *f = &r->flows[from];
+        unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (f->gathering ? SPLICE_F_MORE : 0);
 
         while (f->pipe.n > 0) {
                 ssize_t k;
 
-                k = splice(f->pipe.out, NULL, r->ends[side_other(from)].out, NULL, f->pipe.n,
-                                SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+                k = splice(f->pipe.out, NULL, r->ends[side_other(from)].out, NULL, f->pipe.n, flags);
                 if (k < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -220,7 +220,9 @@ static int flow_splice(Relay *r, RelaySide from) {
                 return 1;
         }
 
-        f->bulk = k >= (ssize_t) RELAY_SCRATCH_SIZE;
+        /* That there is nothing at present says nothing about what will come. */
+        if (k >= 0)
+                f->bulk = k >= (ssize_t) RELAY_SCRATCH_SIZE;
         more = flow_check_read(r, from, k);
         if (k <= 0)
                 return more;
@@ -234,8 +236,8 @@ static int set_no_delay(int fd, int on) {
         return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* In bulk TCP may gather whole segments: told not to delay, it sends the odd end of each piece by itself.
- * Not a TCP socket: that fails, and nothing comes of it. */
+/* In bulk TCP may gather whole segments (and is told that more comes, flow_drain_pipe()): told not to delay, it
+ * sends the odd end of each piece by itself. Not a TCP socket: that fails, and nothing comes of it. */
 static void flow_gather(Relay *r, RelaySide from) {
         RelayFlow *f = &r->flows[from];
 
@@ -243,13 +245,11 @@ static void flow_gather(Relay *r, RelaySide from) {
                 f->gathering = set_no_delay(r->ends[side_other(from)].out, 0) >= 0;
 }
 
-/* That must not hold up the end of what there is: when the source has nothing more at present, what waits
- * goes out. */
+/* That must not hold up the end of what there is: at the end of a turn what waits is sent. */
 static void flow_flush(Relay *r, RelaySide from) {
         RelayFlow *f = &r->flows[from];
-        char c;
 
-        if (!f->gathering || flow_is_loaded(f) || recv(r->ends[from].in, &c, 1, MSG_PEEK) > 0)
+        if (!f->gathering || flow_is_loaded(f))
                 return;
 
         (void) set_no_delay(r->ends[side_other(from)].out, 1);
@@ -300,6 +300,6 @@ void flow_writable(Relay *r, RelaySide from, bool gone) {
                 pipe_pool_release(&r->shared->pool, &f->pipe);
         if (f->state == RELAY_STATE_DRAINING && !flow_is_loaded(f))
                 flow_finish(r, from);
-        else
-                flow_flush(r, from);
+        else if (!f->bulk)
+                flow_flush(r, from); /* else that is at the end of reading on, relay_writable() */
 }

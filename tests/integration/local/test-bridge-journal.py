@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the journal holds after much mixed use: some thousand connections to all services, refused ones included. That each is told
-once, alone or in a summary, each signature alone, and nothing of what passed. An hour's worth of events, not of time. The agent, the
-native host and the supervisor are stand-ins. Usage: test-bridge-journal.py PROGRAM [TEST…]"""
+once, alone or in a summary, each signature alone, and nothing of what passed. An hour's worth of events, in a few seconds; with
+MIXED_USE_SECONDS=3600 in the environment they come in bursts over an hour. The agent, the native host and the supervisor are
+stand-ins. Usage: test-bridge-journal.py PROGRAM [TEST…]"""
 
 import collections
 import os
@@ -20,6 +21,8 @@ from bridge_harness import read_all, read_exactly
 
 CONNECTIONS = 4000
 FIRST = 100  # of these each has its entry: budget is left
+BURST = 300  # connections, one after the other
+SECONDS = float(os.environ.get("MIXED_USE_SECONDS", "0"))
 MARK = b"PAYLOAD-of-the-guest-or-the-host"
 FAILURE, REMOVE_ALL = b"\0\0\0\1\5", b"\0\0\0\1\x13"
 SIGNED = struct.pack(">I", 1 + len(MARK)) + b"\x0e" + MARK
@@ -163,6 +166,14 @@ class Mixed(BridgeTest):
             self.signed += SIGN in kind
             self.journal.read()
 
+    def use_in_bursts(self, n, chosen):
+        start = time.monotonic()
+        for done in range(0, n, BURST):
+            self.use(min(BURST, n - done), chosen)
+            until = start + SECONDS * (done + BURST) / n
+            while (left := until - time.monotonic()) > 0:
+                self.journal.read(left)
+
     def wait_ended(self, n):
         """The status says so, at the latest when a second has passed."""
         self.bridge.wait_status(lambda s: (m := re.search(r"(\d+) served, (\d+) refused", s)) and int(m[1]) + int(m[2]) == n)
@@ -194,7 +205,7 @@ class Mixed(BridgeTest):
         self.wait_ended(FIRST)
         self.assertEqual({k: [n, 0] for k, n in chosen.items()}, dict(self.told()))
 
-        self.use(CONNECTIONS - FIRST, chosen)
+        self.use_in_bursts(CONNECTIONS - FIRST, chosen)
         self.wait_ended(CONNECTIONS)
         self.bridge.process.terminate()
         self.bridge.process.wait(timeout=h.WAIT)

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import struct
+import threading
 import time
 import unittest
 
@@ -186,6 +187,27 @@ class Relays(BridgeTest):
         self.assertEqual(read_all(c), b"answer")
         e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
         self.assertEqual((e["BRIDGE_BYTES_IN"], e["BRIDGE_BYTES_OUT"], e["BRIDGE_REASON"]), ("8", "6", "served"))
+
+    def test_ends_of_large_messages_do_not_wait(self):
+        """TCP may gather whole segments in bulk. The end of a message is sent all the same, and not when the other side's delayed
+        acknowledgement comes, 40 ms later."""
+        c = self.bridge.connect(self.bridge.line() + b"x")
+        a = self.agent.accept()
+        read_exactly(a, 1)
+        start = time.monotonic()
+        for size in (16385, 70000, 150001, 300007, 1000003):
+            message = b"y" * size
+            for _ in range(60):
+                sender = threading.Thread(target=a.sendall, args=(message,))
+                sender.start()
+                left = size
+                while left > 0:
+                    left -= len(c.recv(min(left, 65536)))
+                c.sendall(b"x")
+                read_exactly(a, 1)
+                sender.join()
+        self.assertLess(time.monotonic() - start, 1.5 + SLACK)
+        c.close()
 
     def test_agent_closes_first(self):
         c = self.bridge.connect(self.bridge.line())
