@@ -18,6 +18,7 @@
  *   service.c    what the service does with it: a table of functions for each kind, service-*.c
  *   backend.c    most connect to a Unix socket of the host, afresh for each connection
  *   report.c     one entry in the journal says how it ended
+ *   linger.c     what is on its way to the guest gets there
  *
  * Everything that comes in is hostile, and so is its amount: 64 connections may wait with an incomplete
  * line, 4,096 may be open, 256 of them may hold bytes that nobody takes, the journal gets so many entries a
