@@ -267,6 +267,11 @@ int flow_read(Relay *r, RelaySide from) {
                 if (f->bulk)
                         flow_gather(r, from);
                 more = f->bulk ? flow_splice(r, from) : flow_copy(r, from);
+
+                /* Told that there is something, and there is not, for splice(2): it stops before TCP's urgent
+                 * data, which recv(2) leaves out. */
+                if (i == 0 && more == 0)
+                        f->bulk = false;
         }
 
         flow_flush(r, from);

@@ -198,12 +198,12 @@ static void end_discard(Relay *r, RelaySide side) {
                         break;
 }
 
-int relay_take_unread(Relay *r, RelaySide side) {
+int relay_take_end(Relay *r, RelaySide side, bool *ret_ended) {
         RelayState state = r->flows[side].state;
         RelayEnd *e = &r->ends[side];
 
-        if (!end_is_socket(e) || (state != RELAY_STATE_OPEN && state != RELAY_STATE_BROKEN))
-                return -EBADF;
+        assert(end_is_socket(e));
+        *ret_ended = state == RELAY_STATE_DRAINING || state == RELAY_STATE_DONE;
 
         (void) watch_one(r, e->in, &e->watched_in, 0);
         e->out = -EBADF;

@@ -95,9 +95,9 @@ int relay_dispatch(Relay *r, int fd, uint32_t revents);
 /* Whether something was read that its destination does not take at present. */
 bool relay_is_stalled(const Relay *r);
 
-/* Takes the descriptor of an end out, a socket's, no longer watched, if that may still send what nobody wants;
- * closed at once, its connection could be reset. -EBADF if not. Only relay_done() may follow. */
-int relay_take_unread(Relay *r, RelaySide side);
+/* Takes the descriptor of an end out, a socket's, no longer watched: what is on its way there may be worth
+ * waiting for. Says whether it has sent its last. Only relay_done() may follow. */
+int relay_take_end(Relay *r, RelaySide side, bool *ret_ended);
 
 /* Ends every watch, closes every descriptor, frees what is left over. Allowed at any time after
  * relay_init(), and twice. */

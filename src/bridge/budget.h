@@ -17,6 +17,7 @@
 typedef struct Budget {
         uint64_t credit; /* in units of 1/USEC_PER_SEC */
         uint64_t last;   /* when it was last filled up */
+        uint64_t n_lent; /* entries that are still to be written, or not; they count as if they were in it */
 } Budget;
 
 Budget budget_full(uint64_t now);
@@ -24,5 +25,9 @@ Budget budget_full(uint64_t now);
 /* Takes one out, if `reserve` of them stay. `now` in microseconds never goes back. */
 bool budget_take(Budget *b, uint64_t now, uint64_t reserve);
 
-/* Puts one back. */
+/* The same for an entry that will be written later, if at all: no other comes in for it meanwhile. */
+bool budget_lend(Budget *b, uint64_t now, uint64_t reserve);
+
+/* It has been written, or will not be: then it is put back. */
+void budget_spend(Budget *b);
 void budget_give_back(Budget *b);

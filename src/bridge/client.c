@@ -41,7 +41,7 @@ Client *client_free(Client *c) {
         if (c->ops)
                 c->ops->free(c);
         if (c->lingers && c->fd >= 0)
-                linger_take(c->manager->linger, TAKE_FD(c->fd));
+                linger_take(c->manager->linger, TAKE_FD(c->fd), c->guest_ended);
         sd_event_source_disable_unref(c->source);
         fd_close(c->fd);
         free(c->rest);

@@ -22,6 +22,7 @@ struct Client {
         ClientState state;
         bool asks_supervisor; /* its service waits for an answer */
         bool lingers;         /* what it gets is worth waiting for when it ends */
+        bool guest_ended;     /* the guest had sent its last then */
         int fd;               /* until the service takes it */
         uint64_t since;       /* when the connection was made */
         Peer peer;

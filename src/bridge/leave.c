@@ -38,7 +38,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
 
         /* The first has waited for longest. */
         while (l->first) {
-                bool granted = budget_take(l->budget, now, BUDGET_KINDS_RESERVE);
+                bool granted = budget_lend(l->budget, now, BUDGET_KINDS_RESERVE);
                 LeaveWaiter *w = l->first;
 
                 if (!granted && now < w->since + WAIT_USEC)
@@ -55,7 +55,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
 bool leave_take(Leave *l, LeaveWaiter *w) {
         uint64_t now = now_usec();
 
-        if (!l->first && budget_take(l->budget, now, BUDGET_KINDS_RESERVE))
+        if (!l->first && budget_lend(l->budget, now, BUDGET_KINDS_RESERVE))
                 return true;
 
         w->waits = true;
@@ -66,6 +66,10 @@ bool leave_take(Leave *l, LeaveWaiter *w) {
         l->last = w;
         arm(l);
         return false;
+}
+
+void leave_use(Leave *l) {
+        budget_spend(l->budget);
 }
 
 void leave_give_back(Leave *l) {

@@ -30,6 +30,10 @@ Leave *leave_free(Leave *l);
 /* Returns whether it is given at once. If not, `done` will be called. */
 bool leave_take(Leave *l, LeaveWaiter *w);
 
+/* What was given is used, and its entry comes now; until then none comes in for it, so that it cannot be saved
+ * up while an agent lets many wait. */
+void leave_use(Leave *l);
+
 /* It was not used. */
 void leave_give_back(Leave *l);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
 #include <stdio.h>
-#include <systemd/sd-daemon.h>
 
 #include "basic/alloc.h"
 #include "basic/clock.h"
@@ -306,6 +305,6 @@ Budget *report_budget(Report *r) {
 }
 
 void report_ready(Report *r) {
-        (void) sd_notify(false, "READY=1");
+        (void) notify_ready();
         send_status(r);
 }

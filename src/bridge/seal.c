@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <linux/filter.h>
@@ -15,6 +16,7 @@
 
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
 #define IF_EQUAL(value, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (then), (otherwise))
+#define IF_SET(bits, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (then), (otherwise))
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
 
 /* The half of an argument that the kernel looks at where it takes an int. */
@@ -30,10 +32,17 @@ int seal(void) {
         /* Calls by another architecture's numbers are for the unit to forbid (SystemCallArchitectures=). */
         struct sock_filter filter[] = {
                 LOAD(offsetof(struct seccomp_data, nr)),
-                IF_EQUAL(SYS_sched_setattr, 9, 0),
+                IF_EQUAL(SYS_sched_setattr, 16, 0),
+                IF_EQUAL(SYS_sendmsg, 15, 0),
+                IF_EQUAL(SYS_sendmmsg, 14, 0),
+                IF_EQUAL(SYS_listen, 13, 0),
+                IF_EQUAL(SYS_bind, 12, 0),
                 IF_EQUAL(SYS_prlimit64, 0, 2),
                 LOAD(ARGUMENT(0)),
-                IF_EQUAL(0, 7, 6), /* 0 is ourselves */
+                IF_EQUAL(0, 10, 9), /* 0 is ourselves */
+                IF_EQUAL(SYS_sendto, 0, 2),
+                LOAD(ARGUMENT(3)),
+                IF_SET(MSG_FASTOPEN, 6, 7),
                 IF_EQUAL(SYS_fcntl64, 1, 0),
                 IF_EQUAL(SYS_fcntl, 0, 5),
                 LOAD(ARGUMENT(1)),

@@ -76,6 +76,9 @@ static Side side_other(Side s) {
 static void flow_break(ChromeSession *s, Side from) {
         Flow *f = &s->flows[from];
 
+        if (f->finished)
+                return;
+
         f->ended = f->finished = true;
         free(TAKE_PTR(f->left));
         s->outcome = OUTCOME_BROKEN_OFF;
@@ -192,20 +195,16 @@ static void flow_finish(ChromeSession *s, Side from) {
 
 static uint32_t wanted(const ChromeSession *s, Side side) {
         const Flow *in = &s->flows[side], *out = &s->flows[side_other(side)];
+        uint32_t events;
 
-        return (!in->ended && !in->left ? EPOLLIN : 0) | (out->left ? EPOLLOUT : 0);
+        events = (!in->ended && !in->left ? EPOLLIN : 0) | (out->left ? EPOLLOUT : 0);
+        return events > 0 ? events : EPOLLET; /* for its disappearance, once */
 }
 
 static int session_watch(ChromeSession *s) {
         for (Side side = SIDE_GUEST; side < _SIDE_MAX; side++) {
                 uint32_t events = wanted(s, side);
                 int r;
-
-                /* Left in the poll set without a mask, one that has hung up would spin. */
-                if (events == 0) {
-                        s->sources[side] = sd_event_source_disable_unref(s->sources[side]);
-                        continue;
-                }
 
                 if (s->sources[side])
                         r = sd_event_source_set_io_events(s->sources[side], events);
@@ -253,6 +252,9 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
                 r = flow_read(s, side);
         if (r >= 0 && s->flows[other].left && (revents & (EPOLLOUT | EPOLLHUP | EPOLLERR)))
                 r = flow_write_left(s, other);
+        /* The guest has said all, and has gone. */
+        if (side == SIDE_GUEST && s->flows[side].ended && (revents & (EPOLLHUP | EPOLLERR)))
+                flow_break(s, other);
 
         session_go_on(s, r);
         return 0;
@@ -328,6 +330,7 @@ static void session_free(Client *c) {
                 sd_event_source_disable_unref(s->sources[side]);
                 free(s->flows[side].left);
         }
+        c->guest_ended = s->flows[SIDE_GUEST].ended;
         c->manager->n_busy[SERVICE_CHROME]--;
         sd_event_source_disable_unref(s->timer);
         fd_close(s->fds[SIDE_HOST]);

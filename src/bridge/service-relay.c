@@ -93,7 +93,7 @@ static void session_free(Client *c) {
 
         backend_done(&s->backend);
         if (s->relaying) {
-                c->fd = relay_take_unread(&s->relay, RELAY_A);
+                c->fd = relay_take_end(&s->relay, RELAY_A, &c->guest_ended);
                 relay_done(&s->relay);
         }
         free(s);

@@ -168,6 +168,7 @@ static void session_tell(SshSession *s, const AgentSignature *made) {
 
         s->stirred = true;
         s->has_leave = false;
+        leave_use(c->manager->leave);
         if (report_signature(c->manager->report, c->service, made) >= 0)
                 return;
 
@@ -452,12 +453,13 @@ static void session_free(Client *c) {
                 End *e = &s->ends[side];
 
                 (void) poll_set_watch(c->manager->ready, &e->entry, 0);
-                if (side == GUEST && !s->guest_ended && e->entry.fd >= 0)
-                        c->fd = TAKE_FD(e->entry.fd);
-                fd_close(e->entry.fd);
                 free(e->held);
                 free(e->waiting);
         }
+        if (s->ends[GUEST].entry.fd >= 0)
+                c->fd = s->ends[GUEST].entry.fd;
+        c->guest_ended = s->guest_ended;
+        fd_close(s->ends[AGENT].entry.fd);
         agent_filter_done(&s->filter);
         free(s);
         c->session = NULL;

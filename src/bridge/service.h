@@ -13,8 +13,8 @@ struct ServiceOps {
          * behind the line, in `c->rest`, likewise. The client may have ended when this returns. */
         void (*begin)(Client *c);
 
-        /* Frees `c->session`, which may be NULL, with every watch and descriptor in it. A guest that may say
-         * more has its descriptor in `c->fd` afterwards, in no poll set. */
+        /* Frees `c->session`, which may be NULL, with every watch and descriptor in it. The guest's is in `c->fd`
+         * afterwards, in no poll set, unless it has been closed. */
         void (*free)(Client *c);
 
         /* Adds to the journal's entry what the session knows. `c->session` may be NULL. */

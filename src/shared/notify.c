@@ -12,7 +12,7 @@
 #include "basic/str.h"
 #include "shared/notify.h"
 
-int notify_send(const char *text) {
+static int send_text(const char *text, int flags) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         const char *path = getenv("NOTIFY_SOCKET");
         _cleanup_close_ int fd = -EBADF;
@@ -31,13 +31,21 @@ int notify_send(const char *text) {
                 address.sun_path[0] = '\0';
 
         /* Not kept: it is rare, and a child may close what it inherits. */
-        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd < 0)
                 return -errno;
-        if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *) &address, size) < 0)
+        if (sendto(fd, text, strlen(text), MSG_NOSIGNAL | flags, (const struct sockaddr *) &address, size) < 0)
                 return -errno;
 
         return 1;
+}
+
+int notify_send(const char *text) {
+        return send_text(text, MSG_DONTWAIT);
+}
+
+int notify_ready(void) {
+        return send_text("READY=1", 0);
 }
 
 int notify_sendf(const char *format, ...) {

@@ -63,12 +63,33 @@ static void test_flood(void **state) {
                         BUDGET_BURST + 3600 * BUDGET_PER_SECOND);
 }
 
+/* What is lent out is not filled up meanwhile, however long that takes. */
+static void test_lent(void **state) {
+        Budget b = budget_full(0);
+        unsigned n = 0;
+
+        for (uint64_t second = 0; second < 100; second++)
+                while (budget_lend(&b, second * USEC_PER_SEC, 10))
+                        n++;
+        assert_int_equal(n, BUDGET_BURST - 10);
+        assert_int_equal(take_all(&b, 100 * USEC_PER_SEC), 10);
+
+        /* Given back it is there at once; spent, by and by. */
+        budget_give_back(&b);
+        assert_int_equal(take_all(&b, 100 * USEC_PER_SEC), 1);
+        budget_spend(&b);
+        budget_spend(&b);
+        assert_int_equal(take_all(&b, 100 * USEC_PER_SEC), 0);
+        assert_int_equal(take_all(&b, 200 * USEC_PER_SEC), 10 + 3);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_burst_then_rate),
                 cmocka_unit_test(test_never_more_than_the_burst),
                 cmocka_unit_test(test_reserve),
                 cmocka_unit_test(test_flood),
+                cmocka_unit_test(test_lent),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void on_done(void *userdata, bool granted) {
 }
 
 static void use_up(void) {
-        stage.budget = (Budget) { .credit = BUDGET_KINDS_RESERVE * USEC_PER_SEC, .last = now_usec() };
+        stage.budget = (Budget) { .credit = BUDGET_KINDS_RESERVE * USEC_PER_SEC, .last = now_usec(), .n_lent = 1 };
 }
 
 static int setup(void **state) {
@@ -72,6 +72,8 @@ static void test_at_once(void **state) {
         leave_forget(stage.leave, &stage.waiters[0]);
         leave_give_back(stage.leave);
         assert_true(leave_take(stage.leave, &stage.waiters[0]));
+        leave_use(stage.leave);
+        assert_false(leave_take(stage.leave, &stage.waiters[0]));
         assert_int_equal(stage.n_done, 0);
 }
 

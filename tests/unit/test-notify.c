@@ -42,8 +42,10 @@ static void assert_arrives(int fd, const char *expected) {
 static void test_path(void **state) {
         _cleanup_close_ int fd = listen_at(in_scratch("notify"));
 
+        assert_int_equal(notify_ready(), 1);
         assert_int_equal(notify_send("STOPPING=1"), 1);
         assert_int_equal(notify_sendf("STATUS=%d of %s", 3, "five"), 1);
+        assert_arrives(fd, "READY=1");
         assert_arrives(fd, "STOPPING=1");
         assert_arrives(fd, "STATUS=3 of five");
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -45,6 +46,24 @@ static int limit(pid_t pid, int what, rlim_t value) {
         return (int) syscall(SYS_prlimit64, pid, what, &l, NULL);
 }
 
+/* The port is the host's: what a socket of it could still do, and who could be given it. */
+static void attack_network(void) {
+        const struct sockaddr_in any = { .sin_family = AF_INET };
+        const struct sockaddr none = { .sa_family = AF_UNSPEC };
+        struct msghdr message = { 0 };
+        struct mmsghdr messages = { 0 };
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        CHECK(fd >= 0);
+        (void) connect(fd, &none, sizeof(none));
+        CHECK_FORBIDDEN(sendto(fd, "x", 1, MSG_FASTOPEN, (const struct sockaddr *) &any, sizeof(any)));
+        CHECK_FORBIDDEN(sendto(fd, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL, (const struct sockaddr *) &any, sizeof(any)));
+        CHECK_FORBIDDEN(sendmsg(fd, &message, 0));
+        CHECK_FORBIDDEN(sendmmsg(fd, &messages, 1, 0));
+        CHECK_FORBIDDEN(bind(fd, (const struct sockaddr *) &any, sizeof(any)));
+        CHECK_FORBIDDEN(listen(fd, 1));
+}
+
 /* What each of them does where nothing is sealed is shown by test_not_sealed(). */
 static void attack(void) {
         const struct f_owner_ex owner = { F_OWNER_PID, victim };
@@ -64,6 +83,8 @@ static void attack(void) {
         CHECK_FORBIDDEN(fcntl(fds[0], F_SETOWN_EX, &owner));
         CHECK_FORBIDDEN(fcntl(fds[0], F_SETSIG, SIGKILL));
         CHECK_FORBIDDEN(syscall(SYS_sched_setattr, victim, &idle, 0));
+
+        attack_network();
 
         /* In vain, then. */
         CHECK(fcntl(fds[0], F_SETFL, O_ASYNC) == 0);
@@ -89,6 +110,7 @@ static void need(void) {
         CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
         CHECK(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(fds[0], F_GETFL) & O_NONBLOCK);
         CHECK(fcntl(fds[0], F_DUPFD_CLOEXEC, 50) == 50);
+        CHECK(sendto(fds[0], "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) == 1);
 }
 
 static void test_what_it_needs(void **state) {
@@ -97,6 +119,13 @@ static void test_what_it_needs(void **state) {
 
 static void unsealed(void) {
         int fds[2];
+
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct msghdr message = { 0 };
+
+        CHECK(bind(fd, (const struct sockaddr *) &(struct sockaddr_in){ .sin_family = AF_INET }, sizeof(struct sockaddr_in)) == 0);
+        CHECK(listen(fd, 1) == 0);
+        CHECK(sendmsg(fd, &message, MSG_NOSIGNAL) < 0 && errno != EPERM);
 
         /* In a container this test may have a filter of its own. */
         CHECK(prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER || seal() == 0);

@@ -637,6 +637,21 @@ class Chrome(ServiceTest):
         self.ended("broken-off")
         a.close()
 
+    def test_guest_that_has_said_all_and_goes(self):
+        """The host neither reads nor writes nor closes: the guest's end is enough, or 64 of them would be all that there are."""
+        a = self.raw_host()
+        for _ in range(3):
+            c = self.connect()
+            c.sendall(frame(b"{}"))
+            s = a.accept()
+            self.assertEqual(read_frame(s), frame(b"{}")[4:])
+            c.shutdown(socket.SHUT_WR)
+            self.assertEqual(s.recv(1), b"")
+            h.reset(c)
+            self.ended("broken-off")
+            self.assertEqual(s.recv(1), b"")
+        a.close()
+
     def test_cut_off(self):
         """N01: of a header that was cut nothing is passed on; the end is, and the journal knows."""
         a = self.raw_host()

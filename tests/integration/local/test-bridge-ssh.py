@@ -401,6 +401,23 @@ class Signatures(SshTest):
         self.assertGreater(time.monotonic() - start, 30 / h.PER_SECOND - 0.1)
         self.assertEqual(self.signed(), len(begun))
 
+    def test_room_cannot_be_saved_up_at_the_agent(self):
+        """By requests that it lets wait, for somebody to touch a key: no other comes in for them."""
+        pairs = [self.start(sign(b"key one")) for _ in range(h.BURST + 10)]
+        for _, a in pairs:
+            self.answer(a, LIST, listing(KEYS))
+        asked = []
+        while len(asked) < h.BURST - 10:
+            ready = select.select([a for _, a in pairs if a not in asked], [], [], h.WAIT)[0]
+            self.assertTrue(ready)
+            asked += ready
+        self.assertEqual(select.select([a for _, a in pairs if a not in asked], [], [], 1)[0], [])
+        for c, a in sorted(pairs, key=lambda p: p[1] not in asked):
+            self.answer(a, sign(b"key one"), SIGNATURE)
+            self.assertEqual(read_frame(c), SIGNATURE)
+            self.journal.read()
+        self.assertEqual(self.signed(), len(pairs))
+
     def test_no_room_for_too_long(self):
         """A request that the agent has not seen is refused, and the connection goes on; of one that has begun it is the end."""
         long, long_agent = self.begin_long(1)[0]

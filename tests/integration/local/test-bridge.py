@@ -209,6 +209,23 @@ class Relays(BridgeTest):
         self.assertLess(time.monotonic() - start, 1.5 + SLACK)
         c.close()
 
+    def test_urgent_data(self):
+        """TCP's: splice(2) stops before it. It is left out, as for whoever reads it with recv(2), and nothing spins."""
+        c = self.bridge.connect(self.bridge.line() + b"x")
+        a = self.agent.accept()
+        read_exactly(a, 1)
+        for size in (1, 100000):
+            data = b"y" * size
+            c.sendall(data)
+            c.send(b"!", socket.MSG_OOB)
+            c.sendall(data)
+            self.assertEqual(read_exactly(a, 2 * size), 2 * data)
+        cpu = self.bridge.cpu()
+        self.assertEqual(select.select([a], [], [], 0.5)[0], [])
+        self.assertLess(self.bridge.cpu() - cpu, 0.1)
+        c.close()
+        self.assertEqual(read_all(a), b"")
+
     def test_agent_closes_first(self):
         c = self.bridge.connect(self.bridge.line())
         a = self.agent.accept()
@@ -455,6 +472,49 @@ class Lingering(BridgeTest):
         others[1].sendall(h.LIST)
         self.assertEqual(read_all(others[1]), self.ANSWER[1000:])
         self.assertLess(self.bridge.cpu() - cpu, 0.3)
+
+
+    def end_unread(self, service):
+        """The guest has said its last, does not read, and the connection has ended for us."""
+        c = socket.socket()
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        c.settimeout(h.WAIT)
+        c.connect(self.bridge.address)
+        c.sendall(self.bridge.line(service) + h.LIST)
+        c.shutdown(socket.SHUT_WR)
+        a = self.agents[service].accept()
+        self.assertEqual(read_exactly(a, 5), h.LIST)
+        a.sendall(self.ANSWER)
+        a.close()
+        self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)
+        self.journal.entries.clear()
+        return c
+
+    def check_bound(self, service):
+        unread = [self.end_unread(service) for _ in range(self.LINGERING_MAX + 10)]
+        whole = [read_all(c) == self.ANSWER for c in unread]
+        n = whole.count(False)
+        self.assertTrue(5 <= n <= 10, n)  # one may have had room for all
+        self.assertEqual(whole, n * [False] + (len(unread) - n) * [True])
+
+    def test_what_nobody_reads_is_bounded(self):
+        """Each is megabytes in the kernel. The rest has what it was promised."""
+        self.check_bound(PLAIN)
+
+    def test_what_nobody_reads_of_an_agent_is_bounded(self):
+        self.check_bound("ssh-0")
+
+    def test_what_nobody_reads_is_not_for_us_to_watch(self):
+        c = self.end_unread(PLAIN)
+        cpu = self.bridge.cpu()
+        self.assertEqual(select.select([self.journal.socket], [], [], 1.5)[0], [])
+        self.assertLess(self.bridge.cpu() - cpu, 0.05)
+        descriptors = len(os.listdir("/proc/%d/fd" % self.bridge.process.pid))
+        self.assertEqual(read_all(c), self.ANSWER)
+        deadline = time.monotonic() + h.WAIT
+        while len(os.listdir("/proc/%d/fd" % self.bridge.process.pid)) == descriptors:
+            self.assertLess(time.monotonic(), deadline)
+            select.select([self.journal.socket], [], [], 0.1)
 
 
 class Sealed(BridgeTest):
