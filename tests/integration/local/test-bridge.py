@@ -188,6 +188,10 @@ class Relays(BridgeTest):
         e = self.journal.wait(lambda e: e["MESSAGE_ID"] == h.SERVED)[0]
         self.assertEqual((e["BRIDGE_BYTES_IN"], e["BRIDGE_BYTES_OUT"], e["BRIDGE_REASON"]), ("8", "6", "served"))
 
+    def test_sockets_stay_on_the_loopback(self):
+        """Whoever has one of them can connect it anew."""
+        self.assertEqual(self.bridge.listener.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16), b"lo\0")
+
     def test_ends_of_large_messages_do_not_wait(self):
         """TCP may gather whole segments in bulk. The end of a message is sent all the same, and not when the other side's delayed
         acknowledgement comes, 40 ms later."""
