@@ -256,7 +256,7 @@ static void flow_flush(Relay *r, RelaySide from) {
         f->gathering = false;
 }
 
-int flow_read(Relay *r, RelaySide from) {
+int flow_read(Relay *r, RelaySide from, bool told) {
         RelayFlow *f = &r->flows[from];
         int more = 1;
 
@@ -268,9 +268,9 @@ int flow_read(Relay *r, RelaySide from) {
                         flow_gather(r, from);
                 more = f->bulk ? flow_splice(r, from) : flow_copy(r, from);
 
-                /* Told that there is something, and there is not, for splice(2): it stops before TCP's urgent
-                 * data, which recv(2) leaves out. */
-                if (i == 0 && more == 0)
+                /* There is something, but not for splice(2): it stops before TCP's urgent data, which recv(2)
+                 * leaves out. */
+                if (told && i == 0 && more == 0)
                         f->bulk = false;
         }
 

@@ -35,8 +35,8 @@ static inline bool flow_is_loaded(const RelayFlow *f) {
 /* Ends the watch and closes. */
 void relay_close_end(Relay *r, int *fd, uint32_t *watched);
 
-/* The source may be readable. Returns 0 or -ENOMEM. */
-int flow_read(Relay *r, RelaySide from);
+/* The source may be readable. Returns 0 or -ENOMEM. `told`: epoll says that there is something. */
+int flow_read(Relay *r, RelaySide from, bool told);
 
 /* The destination may take more, or has gone. */
 void flow_writable(Relay *r, RelaySide from, bool gone);

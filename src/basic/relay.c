@@ -134,7 +134,7 @@ static int relay_converse(Relay *r, RelaySide from) {
 
                 if (f->bulk)
                         break;
-                k = flow_read(r, from);
+                k = flow_read(r, from, false);
                 if (k < 0)
                         return k;
                 if (f->bytes == before)
@@ -153,7 +153,7 @@ static int relay_writable(Relay *r, RelaySide from, bool gone) {
         bool waited = flow_is_loaded(f);
 
         flow_writable(r, from, gone);
-        return waited && f->bulk ? flow_read(r, from) : 0;
+        return waited && f->bulk ? flow_read(r, from, false) : 0;
 }
 
 int relay_dispatch(Relay *r, int fd, uint32_t revents) {
@@ -170,7 +170,7 @@ int relay_dispatch(Relay *r, int fd, uint32_t revents) {
                 if (fd == r->ends[s].in && (revents & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
                         uint64_t before = r->flows[s].bytes;
 
-                        k = flow_read(r, s);
+                        k = flow_read(r, s, true);
                         if (k >= 0 && r->flows[s].bytes > before && !r->flows[s].bulk)
                                 k = relay_converse(r, other);
                         if (k < 0)
