@@ -54,7 +54,7 @@ int seal(void) {
         };
         const struct sock_fprog program = { .len = ELEMENTSOF(filter), .filter = filter };
 
-        if (prctl(PR_GET_SECCOMP) != SECCOMP_MODE_FILTER)
+        if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
                 return 0;
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
                 return -errno;

@@ -284,6 +284,12 @@ def journal(*matches, since=None):
     return [json.loads(line) for line in run(*argv).stdout.splitlines()]
 
 
+def has_landlock():
+    """Whether this kernel has it, and lets the rig use it: landlock_create_ruleset(2), asked for its version."""
+    import ctypes
+    return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+
+
 def running_launches(profile):
     """The ids of a profile's launch directories."""
     if not LAUNCHES.is_dir():

@@ -128,7 +128,7 @@ static void unsealed(void) {
         CHECK(sendmsg(fd, &message, MSG_NOSIGNAL) < 0 && errno != EPERM);
 
         /* In a container this test may have a filter of its own. */
-        CHECK(prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER || seal() == 0);
+        CHECK(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER || seal() == 0);
         CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
         CHECK(fcntl(fds[0], F_SETOWN, victim) == 0 && fcntl(fds[0], F_SETSIG, SIGKILL) == 0);
         CHECK(fcntl(fds[0], F_SETFL, O_ASYNC) == 0);
