@@ -40,10 +40,11 @@ Client *client_free(Client *c) {
         manager_remove(c->manager, c);
         if (c->ops)
                 c->ops->free(c);
-        if (c->lingers && c->fd >= 0)
-                linger_take(c->manager->linger, TAKE_FD(c->fd), c->guest_ended);
         sd_event_source_disable_unref(c->source);
-        fd_close(c->fd);
+        if (c->lingers && c->fd >= 0)
+                linger_take(c->manager->linger, c->fd, c->guest_ended);
+        else
+                linger_give_up(c->fd);
         free(c->rest);
         free(c);
         return NULL;

@@ -23,7 +23,7 @@ struct Client {
         bool asks_supervisor; /* its service waits for an answer */
         bool lingers;         /* what it gets is worth waiting for when it ends */
         bool guest_ended;     /* the guest had sent its last then */
-        int fd;               /* until the service takes it */
+        int fd;               /* until the service takes it, and when it has given it back */
         uint64_t since;       /* when the connection was made */
         Peer peer;
         char *rest; /* a part of a line; later what came behind it */
@@ -42,7 +42,7 @@ void client_begin(Manager *m, int fd, Peer peer);
 /* Ends and frees it. What is on its way to the guest gets there (linger.h), unless it has stalled. */
 void client_end(Client *c, Outcome outcome);
 
-/* The same for one that goes because all do: first what there is to say of each, then the end, at once. */
+/* Its halves, for when all end: says how it did; frees it at once, with what is on its way. */
 void client_account(Client *c, Outcome outcome);
 Client *client_free(Client *c);
 

@@ -48,14 +48,18 @@ static void place_clear(Place *p) {
         p->entry.fd = fd_close(p->entry.fd);
 }
 
-/* What still waits goes, too. */
-static void place_give_up(Place *p) {
+void linger_give_up(int fd) {
         const struct linger reset = { .l_onoff = 1 };
         uint64_t taken;
 
-        if (p->entry.fd >= 0 && has_unsent(p->entry.fd, &taken))
-                (void) setsockopt(p->entry.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-        place_clear(p);
+        if (fd >= 0 && has_unsent(fd, &taken))
+                (void) setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        fd_close(fd);
+}
+
+static void place_give_up(Place *p) {
+        (void) poll_set_watch(p->linger->ready, &p->entry, 0);
+        linger_give_up(TAKE_FD(p->entry.fd));
 }
 
 static void place_ended(Place *p) {

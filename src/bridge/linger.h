@@ -9,7 +9,8 @@
  * - What the peer has no room for stays in the kernel's memory, megabytes of it, also when the descriptor is
  *   closed; nobody would know how many such there are.
  *
- * Both for a bounded time, and of a bounded number of connections; then the rest is given up. */
+ * Both for a bounded time in which nothing moves, and for a bounded number of connections; then the rest is
+ * given up. */
 
 #include <systemd/sd-event.h>
 
@@ -28,3 +29,6 @@ Linger *linger_free(Linger *l);
 /* Takes the descriptor over: that of a connected TCP socket, non-blocking, in no poll set. `ended`: its peer has
  * sent its last. A timer may have been armed. */
 void linger_take(Linger *l, int fd, bool ended);
+
+/* Closes such a descriptor now. What its peer has no room for goes, too, and the peer learns that. */
+void linger_give_up(int fd);

@@ -15,7 +15,9 @@
  *   sendmsg        likewise, and hands sockets over to others, who are not sealed; sendmmsg, too
  *   bind, listen   a port of its choice
  *
- * connect(2) with an address of TCP, which looks no different from here, is for Landlock (seal-files.h). They fail with EPERM then. Only where a filter of system calls is in force already, as in the unit: where all
+ * connect(2) with an address of TCP, which looks no different from here, is for Landlock (seal-files.h).
+ *
+ * They fail with EPERM then. Only where a filter of system calls is in force already, as in the unit: where all
  * other calls are allowed nothing is won. Returns 1 when sealed, 0 when there is no such filter, or negative
  * errno. */
 int seal(void);

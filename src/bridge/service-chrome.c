@@ -58,6 +58,7 @@ typedef struct ChromeSession {
         Client *client;
         int fds[_SIDE_MAX];
         sd_event_source *sources[_SIDE_MAX];
+        uint32_t events[_SIDE_MAX]; /* that they are for */
         Flow flows[_SIDE_MAX];
         sd_event_source *timer;
         uint64_t last; /* when something last passed */
@@ -206,6 +207,11 @@ static int session_watch(ChromeSession *s) {
                 uint32_t events = wanted(s, side);
                 int r;
 
+                /* Asked anew, epoll tells of one that has hung up once more. */
+                if (s->sources[side] && events == s->events[side])
+                        continue;
+
+                s->events[side] = events;
                 if (s->sources[side])
                         r = sd_event_source_set_io_events(s->sources[side], events);
                 else

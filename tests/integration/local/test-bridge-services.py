@@ -786,6 +786,18 @@ class Chrome(ServiceTest):
         c.close()
         a.close()
 
+    def test_no_busy_loop_without_a_host(self):
+        """It has gone, which epoll says again whenever it is asked anew; the guest has not. A keepalive finds it out."""
+        a = self.raw_host()
+        c = self.connect()
+        before = self.bridge.cpu()
+        a.accept().close()
+        self.assertEqual(c.recv(1), b"")
+        self.ended("broken-off")
+        self.assertLess(self.bridge.cpu() - before, 0.1)
+        c.close()
+        a.close()
+
     def test_restart(self):
         """N05: dead ones are skipped; between two browsers the end comes at once; the next one is found."""
         directory = self.bridge.paths["chrome"]
